@@ -4,6 +4,7 @@ import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { writeExternalMessage } from '../chain/external-message.ts';
+import { ACTIONS } from '../chain/layouts/messages.ts';
 import type { Address } from '../chain/model.ts';
 import { decodeTransaction } from '../chain/transaction.ts';
 import { type Account, EMPTY } from './account.ts';
@@ -140,7 +141,6 @@ function shardAccount(query: FeeQuery, { code, data }: { code: Cell; data: Cell 
 }
 
 const MAX_ACTIONS = 20;
-const ACTION = { send: 0x0ec3c86d, setCode: 0xad4de08e, reserve: 0x36e6b809, library: 0x26fa1dd4 } as const;
 
 /** Price of all messages in an `OutList`. */
 function actionFees(list: Cell, config: Cell, masterchain: boolean): bigint {
@@ -158,9 +158,9 @@ function actionFees(list: Cell, config: Cell, masterchain: boolean): bigint {
 
 function actionFee(action: Slice, prices: Record<'true' | 'false', ForwardPrices>, masterchain: boolean): bigint {
   const tag = action.u(32);
-  if (tag === ACTION.setCode) throw new EstimateError('action_set_code unsupported');
-  if (tag === ACTION.reserve || tag === ACTION.library) return 0n;
-  const mode = tag === ACTION.send ? action.u(8) : 0xff;
+  if (tag === ACTIONS.setCode.tag) throw new EstimateError('action_set_code unsupported');
+  if (tag === ACTIONS.reserve.tag || tag === ACTIONS.changeLibrary.tag) return 0n;
+  const mode = tag === ACTIONS.send.tag ? action.u(8) : 0xff;
   if (mode & ~0xf3 || (mode & 0xc0) === 0xc0) throw new EstimateError("can't parse send_msg");
   try {
     const { size, toMasterchain } = sentMessage(action.ref());

@@ -2,6 +2,8 @@
 import { workchainOf } from '../../chain/address.ts';
 import { Builder, type Cell } from '../../chain/builder.ts';
 import type { WalletState, WalletType } from '../../chain/contracts/wallets.ts';
+import { ACTIONS } from '../../chain/layouts/messages.ts';
+import { w5ExternalSignedRequest } from '../../chain/layouts/wallets.ts';
 import type { Address } from '../../chain/model.ts';
 
 /** A message that a wallet is asked to send. */
@@ -18,8 +20,6 @@ export interface Transfer {
 /** Fees apart, errors ignored. */
 const MODE = 3;
 const NO_SIGNATURE = Buffer.alloc(64);
-const SIGNED_EXTERNAL = 0x7369676e;
-const ACTION_SEND_MSG = 0x0ec3c86d;
 
 const LAYOUTS: Partial<Record<WalletType, 'v3' | 'v4' | 'v5'>> = {
   'wallet v3 r1': 'v3',
@@ -44,10 +44,14 @@ export function walletBody(wallet: Connectable, transfers: readonly Transfer[], 
   if (layout === 'v5') {
     // An OutList is a chain of cells, the last action outermost.
     const actions = messages.reduce(
-      (before, message) => new Builder().ref(before).u(ACTION_SEND_MSG, 32).u(MODE, 8).ref(message).cell(),
+      (before, message) => new Builder().ref(before).u(ACTIONS.send.tag, 32).u(MODE, 8).ref(message).cell(),
       new Builder().cell(),
     );
-    return head(new Builder().u(SIGNED_EXTERNAL, 32)).maybeRef(actions).bit(0).bytes(NO_SIGNATURE).cell();
+    return head(new Builder().u(w5ExternalSignedRequest.opcode, 32))
+      .maybeRef(actions)
+      .bit(0)
+      .bytes(NO_SIGNATURE)
+      .cell();
   }
   const body = head(new Builder().bytes(NO_SIGNATURE));
   if (layout === 'v4') body.u(0, 8);

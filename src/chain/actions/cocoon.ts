@@ -19,6 +19,7 @@ import {
   cocoonProxyPayoutRequest,
   cocoonRefundGranted,
   cocoonRegisterProxy,
+  cocoonReturnExcesses,
   cocoonUnregisterProxy,
   cocoonWorkerRequest,
 } from '../layouts/cocoon.ts';
@@ -33,17 +34,17 @@ import type { Match, Pattern } from './pattern.ts';
 import type { RawAddress } from './trace.ts';
 
 const groups: readonly Group[] = ['v4', 'cocoon'];
-const RETURN = 0x2565934c;
 /** Of a wallet that asks for its owner. */
 const WALLET_REQUEST = 0x9c69f376;
 
 const payout: Pattern = { op: cocoonPayout.opcode, as: 'payout' };
 const request: Pattern = { op: cocoonClientRequest.opcode, as: 'request' };
-const returned: Pattern = { op: RETURN };
+const returned: Pattern = { op: cocoonReturnExcesses.opcode };
 
 /** The receiving transaction's own flag decides: a call without value fails like any other here. */
 const aborted = (block: Block): boolean => block.node.transaction.aborted;
 
+/** Up to the address of who is expected, which is read apart: that may be an external one. */
 const newTokens = (layout: Layout) => body(layout.name, layout.opcode, { query_id: u64, new_tokens: u64 });
 const regular = newTokens(cocoonPayoutPayload);
 const last = newTokens(cocoonLastPayoutPayload);
@@ -147,6 +148,7 @@ const proxyPayout = declare<ProxyPayout>({
   accounts: ({ source, destination, excesses }) => ({ source, destination, destination2: excesses }),
 });
 
+/** As above: an external address that follows is told. */
 const tokensUsed = (layout: Layout) => body(layout.name, layout.opcode, { query_id: u64, new_tokens_used: u64 });
 const charge = tokensUsed(cocoonChargePayload);
 const grantRefund = tokensUsed(cocoonGrantRefundPayload);
@@ -320,13 +322,11 @@ const clientTopUp = declareCall({
   print: printClient,
 });
 
-const registeredHead = body('cocoon_register_proxy', cocoonRegisterProxy.opcode, { query_id: u64 });
-
 const registerProxy = declareCall({
   block: 'cocoon_register_proxy',
   rank: 85,
   pattern: { op: cocoonRegisterProxy.opcode, child: returned },
-  read: ({ head }) => ({ queryId: readBody(head, registeredHead).query_id, details: {} }),
+  read: ({ head }) => ({ queryId: readBody(head, cocoonRegisterProxy).query_id, details: {} }),
   print: printRoot,
 });
 
@@ -392,6 +392,7 @@ const clientIncreaseStake = declareCall({
   print: printClient,
 });
 
+/** The coins alone: where what is left goes is not told. */
 const granted = body('cocoon_client_proxy_refund_granted', cocoonRefundGranted.opcode, { coins });
 
 const clientWithdraw = declareCall({

@@ -2,6 +2,7 @@
 import { DecodeError } from '../errors.ts';
 import { address, anyAddress } from '../layouts/addresses.ts';
 import type { Codec } from '../layouts/codec.ts';
+import { evaaOps } from '../layouts/evaa.ts';
 import { body } from '../layouts/layout.ts';
 import { u64, u256, uint } from '../layouts/numbers.ts';
 import { cell, record, ref, rest } from '../layouts/shapes.ts';
@@ -14,14 +15,6 @@ import { jettonTransfer } from './jettons.ts';
 import { declare } from './kind.ts';
 import { BOUNCED, type Match, type Pattern } from './pattern.ts';
 import type { RawAddress } from './trace.ts';
-
-const LIQUIDATE = 0x3;
-const LIQUIDATE_USER = 0x31;
-const LIQUIDATE_OK = 0x311;
-const LIQUIDATE_REFUSED = 0x31f;
-const LIQUIDATE_PAID = 0x311a;
-const LIQUIDATE_REPORT = 0x311d;
-const LIQUIDATE_FAILED = 0x311f;
 
 /** Tag of an external address. */
 const EXTERNAL = 1;
@@ -51,7 +44,10 @@ const liquidateBody = record(null, {
   include_user_code: uint(2),
   incoming: u64,
 });
-const liquidatedBody = body('evaa_liquidate_satisfied', LIQUIDATE_OK, {
+
+// Of each answer what is told, and nothing behind it; of a refusal also a reason that has no name.
+
+const liquidatedBody = body('evaa_liquidate_satisfied', evaaOps.liquidateSatisfied, {
   query_id: u64,
   owner: address,
   liquidator: address,
@@ -68,7 +64,7 @@ const liquidatedBody = body('evaa_liquidate_satisfied', LIQUIDATE_OK, {
     }),
   ),
 });
-const unsatisfiedBody = body('evaa_liquidate_unsatisfied', LIQUIDATE_REFUSED, {
+const unsatisfiedBody = body('evaa_liquidate_unsatisfied', evaaOps.liquidateUnsatisfied, {
   query_id: u64,
   owner: address,
   liquidator: address,
@@ -208,13 +204,13 @@ interface Liquidate {
 
 /** What the liquidator gets in the end: a report, or jettons. */
 const settled: Pattern = {
-  any: [{ op: [LIQUIDATE_REPORT, LIQUIDATE_FAILED] }, { block: jettonTransfer.block }],
+  any: [{ op: [evaaOps.liquidateReport, evaaOps.liquidateFail] }, { block: jettonTransfer.block }],
 };
 
 /** The request, of TON or in the payload of a jetton transfer. */
 function liquidateRequest(head: Block) {
   const transfer = jettonTransfer.of(head);
-  const payload = payloadOf(transfer, LIQUIDATE);
+  const payload = payloadOf(transfer, evaaOps.liquidateMaster);
   if (transfer !== null && payload !== null) return { source: transfer.sender, asked: liquidateBody.read(payload) };
   const cursor = messageOf(head).body().cursor();
   cursor.skip(32);
@@ -228,22 +224,22 @@ export const liquidate = declare<Liquidate>({
   matchers: [
     {
       rank: 54,
-      pattern: request(LIQUIDATE, {
+      pattern: request(evaaOps.liquidateMaster, {
         any: [
-          userCall(LIQUIDATE_USER, {
+          userCall(evaaOps.liquidateUser, {
             as: 'user',
             child: {
               any: [
                 {
-                  op: LIQUIDATE_OK,
+                  op: evaaOps.liquidateSatisfied,
                   as: 'liquidated',
-                  children: [userCall(LIQUIDATE_PAID, { child: thanks }), settled],
+                  children: [userCall(evaaOps.liquidateSuccess, { child: thanks }), settled],
                 },
                 {
-                  op: LIQUIDATE_OK,
-                  children: [{ op: LIQUIDATE_FAILED }, settled],
+                  op: evaaOps.liquidateSatisfied,
+                  children: [{ op: evaaOps.liquidateFail }, settled],
                 },
-                { op: LIQUIDATE_REFUSED, as: 'refused', child: settled },
+                { op: evaaOps.liquidateUnsatisfied, as: 'refused', child: settled },
               ],
             },
           }),

@@ -1,5 +1,6 @@
 /** Supplies to EVAA and withdrawals from it, lending (evaafi/contracts). */
 import { address } from '../layouts/addresses.ts';
+import { evaaOps } from '../layouts/evaa.ts';
 import { body } from '../layouts/layout.ts';
 import { u64, u256, uint } from '../layouts/numbers.ts';
 import { record } from '../layouts/shapes.ts';
@@ -13,27 +14,18 @@ import type { Match } from './pattern.ts';
 import { tonTransfer } from './ton.ts';
 import type { RawAddress } from './trace.ts';
 
-const SUPPLY = 0x1;
-const WITHDRAW = 0x2;
-const SUPPLY_USER = 0x11;
-const SUPPLY_OK = 0x11a;
-const SUPPLY_FAILED = 0x11f;
-const WITHDRAW_USER = 0x21;
-const WITHDRAW_OK = 0x211;
-const WITHDRAW_PAID = 0x211a;
-const WITHDRAW_FAILED = 0x211f;
-const WITHDRAW_NO_FUNDS = 0x211fe8;
+// Of each body what is told, and nothing behind it, where its forms differ.
 
 const assetOfUser = record(null, { query_id: u64, asset_id: u256 });
 
-const supplyBody = body('evaa_supply_master', SUPPLY, {
+const supplyBody = body('evaa_supply_master', evaaOps.supplyMaster, {
   query_id: u64,
   include_user_code: uint(2),
   amount: u64,
   recipient: address,
 });
 const supplyPayload = record(null, { include_user_code: uint(2), recipient: address });
-const suppliedBody = body('evaa_supply_success', SUPPLY_OK, {
+const suppliedBody = body('evaa_supply_success', evaaOps.supplySuccess, {
   query_id: u64,
   owner: address,
   asset_id: u256,
@@ -57,7 +49,7 @@ interface Supply {
 /** Who supplies what, as the request says. */
 function supplyRequest(head: Block) {
   const transfer = jettonTransfer.of(head);
-  const payload = payloadOf(transfer, SUPPLY);
+  const payload = payloadOf(transfer, evaaOps.supplyMaster);
   if (transfer !== null && payload !== null) {
     const { recipient } = supplyPayload.read(payload);
     return {
@@ -92,13 +84,13 @@ const supply = declare<Supply>({
     {
       rank: 52,
       pattern: request(
-        SUPPLY,
-        userCall(SUPPLY_USER, {
+        evaaOps.supplyMaster,
+        userCall(evaaOps.supplyUser, {
           as: 'user',
           child: {
             any: [
-              { op: SUPPLY_OK, as: 'supplied', child: thanks },
-              { op: SUPPLY_FAILED },
+              { op: evaaOps.supplySuccess, as: 'supplied', child: thanks },
+              { op: evaaOps.supplyFail },
               { block: jettonTransfer.block },
             ],
           },
@@ -106,7 +98,7 @@ const supply = declare<Supply>({
       ),
       read(found) {
         const user = found.first('user');
-        const body = user && headed(user, SUPPLY_USER);
+        const body = user && headed(user, evaaOps.supplyUser);
         if (user === null || body === null) return null;
         const asked = supplyRequest(found.head);
         const supplied = found.first('supplied');
@@ -156,13 +148,13 @@ function walletFrom(found: Match, masterWallet: RawAddress | null): RawAddress |
   return null;
 }
 
-const withdrawBody = body('evaa_withdraw_master', WITHDRAW, {
+const withdrawBody = body('evaa_withdraw_master', evaaOps.withdrawMaster, {
   query_id: u64,
   asset_id: u256,
   amount: u64,
   recipient: address,
 });
-const withdrawnBody = body('evaa_withdraw_collateralized', WITHDRAW_OK, {
+const withdrawnBody = body('evaa_withdraw_collateralized', evaaOps.withdrawCollateralized, {
   query_id: u64,
   owner: address,
   asset_id: u256,
@@ -171,10 +163,10 @@ const withdrawnBody = body('evaa_withdraw_collateralized', WITHDRAW_OK, {
 
 /** Refusals of a user's contract, each with its name. */
 const REFUSALS: ReadonlyMap<number | null, string> = new Map([
-  [0x21e6, 'withdraw_locked_excess'],
-  [0x21e7, 'withdraw_not_collateralized_excess'],
-  [0x21e8, 'withdraw_missing_prices_excess'],
-  [0x21ec, 'withdraw_execution_crashed'],
+  [evaaOps.withdrawLocked, 'withdraw_locked_excess'],
+  [evaaOps.withdrawNotCollateralized, 'withdraw_not_collateralized_excess'],
+  [evaaOps.withdrawMissingPrices, 'withdraw_missing_prices_excess'],
+  [evaaOps.withdrawCrashed, 'withdraw_execution_crashed'],
 ]);
 
 interface Withdraw {
@@ -196,27 +188,27 @@ const withdraw = declare<Withdraw>({
     {
       rank: 53,
       pattern: {
-        op: WITHDRAW,
-        child: userCall(WITHDRAW_USER, {
+        op: evaaOps.withdrawMaster,
+        child: userCall(evaaOps.withdrawUser, {
           as: 'user',
           child: {
             any: [
               {
-                op: WITHDRAW_OK,
+                op: evaaOps.withdrawCollateralized,
                 as: 'withdrawn',
                 children: [
                   {
                     any: [
-                      { op: WITHDRAW_PAID, child: thanks },
+                      { op: evaaOps.withdrawSuccess, child: thanks },
                       { block: jettonTransfer.block, as: 'paid' },
                     ],
                   },
-                  userCall(WITHDRAW_PAID, { child: { block: tonTransfer.block } }),
+                  userCall(evaaOps.withdrawSuccess, { child: { block: tonTransfer.block } }),
                 ],
               },
               {
-                op: WITHDRAW_OK,
-                child: userCall(WITHDRAW_FAILED, { child: { op: WITHDRAW_NO_FUNDS, as: 'none' } }),
+                op: evaaOps.withdrawCollateralized,
+                child: userCall(evaaOps.withdrawFail, { child: { op: evaaOps.withdrawNoFunds, as: 'none' } }),
               },
               ...[...REFUSALS.keys()].flatMap((op) => (op === null ? [] : [{ op, as: 'refused' }])),
             ],

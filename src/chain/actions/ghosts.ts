@@ -3,13 +3,12 @@ import type { Boc } from '../boc.ts';
 import { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { CellView } from '../layouts/cell-view.ts';
+import { ACTIONS } from '../layouts/messages.ts';
+import { w5ExternalSignedRequest } from '../layouts/wallets.ts';
 import { decodeMessage } from '../message.ts';
 import type { Message } from '../model.ts';
 import { type TraceMessage, TraceNode } from './trace.ts';
 
-/** `signed_external` of wallet v5r1, and its `action_send_msg`. */
-const V5_SIGNED_EXTERNAL = 0x7369676e;
-const ACTION_SEND_MSG = 0x0ec3c86d;
 /** The out list of a transaction holds no more. */
 const MAX_ACTIONS = 255;
 
@@ -69,7 +68,7 @@ function simpleWalletMessages(body: Cursor): Asked[] {
 
 /** v5r1: the list of actions is read from the last one inwards; what is no sending is passed over. */
 function walletV5Messages(body: Cursor): Asked[] {
-  body.tag(32, V5_SIGNED_EXTERNAL, 'signed_external');
+  body.tag(32, w5ExternalSignedRequest.opcode, 'signed_external');
   body.skip(3 * 32);
   const messages: Asked[] = [];
   const first = body.maybeRef();
@@ -77,7 +76,7 @@ function walletV5Messages(body: Cursor): Asked[] {
   for (let actions = 0; list !== null && list.refsLeft > 0; actions++) {
     if (actions === MAX_ACTIONS) throw new DecodeError('more actions than a transaction has');
     const before = list.open();
-    if (list.u(32) === ACTION_SEND_MSG) {
+    if (list.u(32) === ACTIONS.send.tag) {
       list.skip(8);
       messages.push(readMessage(list.boc, list.nextRef()));
     }

@@ -3,14 +3,19 @@ import { addressOf, rawAddress } from '../address.ts';
 import { DecodeError } from '../errors.ts';
 import { internalAddress } from '../layouts/addresses.ts';
 import type { Codec } from '../layouts/codec.ts';
-import type { Layout } from '../layouts/layout.ts';
 import { body } from '../layouts/layout.ts';
 import { bit, coins, u32, u64 } from '../layouts/numbers.ts';
 import {
   jvaultClaimRewards,
   jvaultReceiveJettons,
+  jvaultRequestUpdateReferrer,
+  jvaultRequestUpdateRewards,
+  jvaultSendClaimedRewards,
+  jvaultSetData,
   jvaultUnstakeJettons,
   jvaultUnstakeRequest,
+  jvaultUpdateReferrer,
+  jvaultUpdateRewards,
 } from '../layouts/services.ts';
 import { record } from '../layouts/shapes.ts';
 import type { Decimal } from '../model.ts';
@@ -25,22 +30,19 @@ import type { RawAddress } from './trace.ts';
 
 const groups: readonly Group[] = ['v2', 'jvault'];
 
-const REQUEST_UPDATE = 0xf5c5baa3;
-const UPDATE = 0xae9307ce;
-const REQUEST_REFERRER = 0x55c35b40;
-const UPDATE_REFERRER = 0x076ee4e0;
-const SET_DATA = 0x383411ea;
 const CANCEL_STAKE = 0x9eada1d9;
-const SEND_REWARDS = 0x44bc1fe3;
 
 /** The referrers of a staker, one behind the other: each has his own asked for when he is told. */
 const referrers: Pattern = {
   chain: {
-    of: { op: REQUEST_REFERRER, chain: { of: { op: REQUEST_REFERRER }, until: { op: UPDATE_REFERRER } } },
+    of: {
+      op: jvaultRequestUpdateReferrer.opcode,
+      chain: { of: { op: jvaultRequestUpdateReferrer.opcode }, until: { op: jvaultUpdateReferrer.opcode } },
+    },
   },
   optional: true,
 };
-const update: Pattern = { op: UPDATE };
+const update: Pattern = { op: jvaultUpdateRewards.opcode };
 const payout: Pattern = { block: jettonTransfer.block, as: 'payout' };
 
 interface Stake {
@@ -68,12 +70,12 @@ const stake = declare<Stake>({
             as: 'received',
             child: {
               any: [
-                { op: REQUEST_UPDATE, as: 'done', children: [referrers, update] },
+                { op: jvaultRequestUpdateRewards.opcode, as: 'done', children: [referrers, update] },
                 { op: CANCEL_STAKE, as: 'cancelled', child: { ...payout, optional: true } },
               ],
             },
           },
-          { op: SET_DATA, optional: true },
+          { op: jvaultSetData.opcode, optional: true },
         ],
       },
       read(found) {
@@ -176,11 +178,13 @@ const unstakeAccounts = ({ source, stakeWallet, pool }: Unstake) => ({
   destination: pool,
 });
 
-const amountOf = (layout: Layout) => body(layout.name, layout.opcode, { query_id: u64, amount: coins });
-const unstakeBody = amountOf(jvaultUnstakeJettons);
-const requestBody = amountOf(jvaultUnstakeRequest);
+/** Up to the amount: whether it was forced is not told. */
+const unstakeHead = body(jvaultUnstakeJettons.name, jvaultUnstakeJettons.opcode, {
+  query_id: u64,
+  jettons_to_unstake: coins,
+});
 
-function readUnstake(found: Match, layout: typeof unstakeBody, staked: Staked | null): Unstake | null {
+function readUnstake(found: Match, layout: typeof unstakeHead, staked: Staked | null): Unstake | null {
   const { head } = found;
   const done = found.first('done');
   if (done === null && (staked === null || staked.asset === null)) return null;
@@ -188,7 +192,7 @@ function readUnstake(found: Match, layout: typeof unstakeBody, staked: Staked | 
     source: messageOf(head).source,
     stakeWallet: destinationOf(head),
     pool: done === null ? (staked?.pool ?? '') : destinationOf(done),
-    amount: readBody(head, layout).amount,
+    amount: readBody(head, layout).jettons_to_unstake,
     exitCode: done === null ? head.node.transaction.exitCode : null,
     asset: staked?.asset ?? null,
     minter: staked?.minter ?? null,
@@ -203,9 +207,9 @@ const unstake = declare<Unstake>({
     {
       rank: 49,
       pattern: {
-        op: unstakeBody.opcode,
+        op: unstakeHead.opcode,
         child: {
-          op: REQUEST_UPDATE,
+          op: jvaultRequestUpdateRewards.opcode,
           as: 'done',
           optional: true,
           children: [referrers, { block: tonTransfer.block, optional: true }, payout, update],
@@ -213,7 +217,7 @@ const unstake = declare<Unstake>({
       },
       read(found, known) {
         const staked = stakedIn(destinationOf(found.head), known);
-        const data = staked === null || staked.asset === null ? null : readUnstake(found, unstakeBody, staked);
+        const data = staked === null || staked.asset === null ? null : readUnstake(found, unstakeHead, staked);
         const paid = jettonTransfer.of(found.first('payout'));
         if (data === null || (paid !== null && paid.asset !== data.asset)) return null;
         return { data };
@@ -252,7 +256,7 @@ const claim = declare<Claim>({
       rank: 50,
       pattern: {
         op: jvaultClaimRewards.opcode,
-        child: { op: SEND_REWARDS, as: 'sent', children: [payout, update] },
+        child: { op: jvaultSendClaimedRewards.opcode, as: 'sent', children: [payout, update] },
       },
       read(found) {
         const sent = found.first('sent');
@@ -290,11 +294,11 @@ const unstakeRequest = declare<Unstake>({
     {
       rank: 51,
       pattern: {
-        op: requestBody.opcode,
-        child: { op: REQUEST_UPDATE, as: 'done', optional: true, children: [referrers, update] },
+        op: jvaultUnstakeRequest.opcode,
+        child: { op: jvaultRequestUpdateRewards.opcode, as: 'done', optional: true, children: [referrers, update] },
       },
       read(found, known) {
-        const data = readUnstake(found, requestBody, stakedIn(destinationOf(found.head), known));
+        const data = readUnstake(found, jvaultUnstakeRequest, stakedIn(destinationOf(found.head), known));
         const done = found.first('done');
         return data === null ? null : { data, failed: found.head.failed || (done?.failed ?? true) };
       },

@@ -5,6 +5,7 @@ import { body } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
 import {
   liquidStakingDeposit,
+  liquidStakingDistribution,
   liquidStakingMint,
   liquidStakingWithdraw,
   liquidStakingWithdrawal,
@@ -32,7 +33,6 @@ import {
 import type { RawAddress } from './trace.ts';
 
 const PROVIDER = 'liquid_staking';
-const START_DISTRIBUTION = 0x1140a64f;
 /** What a deposit pays the pool for its work, in nanotons. */
 const DEPOSIT_FEE = 1_000_000_000n;
 
@@ -130,6 +130,7 @@ export const liquidWithdrawal = declare<StakeWithdrawal>({
   accounts: ({ holder, pool }) => ({ source: holder, destination: pool }),
 });
 
+/** Up to the owner, an account or nobody; the number of the item is not told. */
 const burntHead = body('payout_nft_burnt', payoutNftBurnNotification.opcode, {
   query_id: u64,
   amount: coins,
@@ -163,7 +164,7 @@ const DISTRIBUTION: ReadonlySet<number | null> = new Set([
 function distributor(from: Block): RawAddress | null {
   let block: Block | null = from;
   while (block !== null) {
-    if (block.opcode === START_DISTRIBUTION) return messageOf(block).source;
+    if (block.opcode === liquidStakingDistribution.opcode) return messageOf(block).source;
     if (!DISTRIBUTION.has(block.opcode) && liquidWithdrawal.of(block) === null) return null;
     block = block.prev;
   }

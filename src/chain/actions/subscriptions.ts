@@ -1,14 +1,12 @@
 /** Subscriptions paid by wallet v4 plugins. */
 import { body } from '../layouts/layout.ts';
 import { coins, u64 } from '../layouts/numbers.ts';
+import { subscriptionPayment } from '../layouts/services.ts';
 import { paymentConfirmed, paymentRequest, pluginDestruct } from '../layouts/wallets.ts';
 import type { Decimal } from '../model.ts';
 import { destinationOf, messageOf, readBody, sentValue } from './bodies.ts';
 import { declare, given } from './kind.ts';
 import type { RawAddress } from './trace.ts';
-
-/** What the beneficiary gets. */
-const PAYMENT = 0x73756273;
 
 /** Only the coins: what may follow them is not told. */
 const request = body('payment_request', paymentRequest.opcode, { query_id: u64, amount: coins });
@@ -34,7 +32,7 @@ export const subscribe = declare<Subscription & { amount: Decimal }>({
       rank: 36,
       pattern: {
         op: paymentConfirmed.opcode,
-        child: { op: PAYMENT, as: 'payment' },
+        child: { op: subscriptionPayment.opcode, as: 'payment' },
         parent: { op: request.opcode, as: 'request', optional: true },
       },
       read(found) {

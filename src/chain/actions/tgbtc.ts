@@ -2,6 +2,7 @@
 
 import { compareDecimal } from '../decimal.ts';
 import { anyAddress } from '../layouts/addresses.ts';
+import { jettonBurnNotification } from '../layouts/jettons.ts';
 import { body } from '../layouts/layout.ts';
 import { coins, u256 } from '../layouts/numbers.ts';
 import { tgbtcBurnEvent, tgbtcDkgCompletedEvent, tgbtcMintEvent, tgbtcNewKeyEvent } from '../layouts/services.ts';
@@ -20,7 +21,6 @@ const groups: readonly Group[] = ['tgbtc'];
 const MINT_REQUEST = 0x3f781d24;
 const MINT_ANSWER = 0xe42a879b;
 const TELEPORT_BURN = 0x587643a2;
-const BURN_NOTIFICATION = 0x7bdd97de;
 const PEGOUT = 0xbe44e7a6;
 const PEGOUT_ANSWER = 0x1a84c0e0;
 const NEW_KEY = 0x690f357a;
@@ -33,6 +33,7 @@ const mintEvent = body('tgbtc_mint_event', tgbtcMintEvent.opcode, {
   recipient_address: anyAddress,
   bitcoin_txid: u256,
 });
+// A burn needs its amount; the addresses behind it are told where they can be read.
 const burnAmount = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins });
 const burnSender = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, { amount: coins, sender_address: anyAddress });
 const burnEvent = body('tgbtc_burn_event', tgbtcBurnEvent.opcode, {
@@ -182,7 +183,7 @@ const burn = declare<Burn>({
       rank: 56,
       pattern: {
         block: jettonBurn.block,
-        child: { op: [BURN_NOTIFICATION, TELEPORT_BURN], children: [burnLog, pegout] },
+        child: { op: [jettonBurnNotification.opcode, TELEPORT_BURN], children: [burnLog, pegout] },
       },
       read(found) {
         const log = found.first('log');

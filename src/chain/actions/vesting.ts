@@ -7,14 +7,16 @@ import { body } from '../layouts/layout.ts';
 import { relaxedInfo } from '../layouts/messages.ts';
 import { u8, u64 } from '../layouts/numbers.ts';
 import { cell } from '../layouts/shapes.ts';
-import { vestingAddWhitelist as addWhitelist, vestingSendMessage as sendBody } from '../layouts/vesting.ts';
+import {
+  vestingAddWhitelist as addWhitelist,
+  vestingSendMessage as sendBody,
+  vestingMessageSent,
+  vestingWhitelistAdded,
+} from '../layouts/vesting.ts';
 import type { Decimal } from '../model.ts';
 import { addressText, bagText, destinationOf, messageOf, readBody } from './bodies.ts';
 import { declare } from './kind.ts';
 import type { RawAddress } from './trace.ts';
-
-const SENT = 0xf7733acd;
-const ADDED = 0xf258a69b;
 
 /** The message in one piece: it is printed as it is. */
 const sendMessage = body('vesting_send_message', sendBody.opcode, { query_id: u64, send_mode: u8, message: cell });
@@ -36,7 +38,7 @@ export const vestingSendMessage = declare<Send>({
   matchers: [
     {
       rank: 10,
-      pattern: { op: sendMessage.opcode, child: { op: SENT } },
+      pattern: { op: sendMessage.opcode, child: { op: vestingMessageSent.opcode } },
       read({ head }) {
         const { query_id: queryId, message } = readBody(head, sendMessage);
         const info = relaxedInfo.read(message.cursor());
@@ -93,7 +95,7 @@ export const vestingAddWhitelist = declare<AddWhitelist>({
   matchers: [
     {
       rank: 11,
-      pattern: { op: addWhitelist.opcode, child: { op: ADDED } },
+      pattern: { op: addWhitelist.opcode, child: { op: vestingWhitelistAdded.opcode } },
       read({ head }) {
         const { query_id: queryId, addresses_ref_snake } = readBody(head, addWhitelist);
         const added = readAddresses(addresses_ref_snake.cursor());

@@ -12,6 +12,7 @@ const newTokens = { query_id: u64, new_tokens: u64, expected_my_address: address
 const tokensUsed = { query_id: u64, new_tokens_used: u64, expected_my_address: address };
 const fees = { query_id: u64, price_per_token: coins, worker_fee_per_token: coins };
 
+export const cocoonReturnExcesses = body('cocoon_return_excesses_back', 0x2565934c, query);
 export const cocoonPayout = body('cocoon_payout', 0xc59a7cd3, query);
 
 export const cocoonWorkerRequest = body('cocoon_worker_proxy_request', 0x4d725d2c, {
@@ -65,7 +66,7 @@ export const cocoonClientChangeSecret = body('cocoon_owner_client_change_secret_
 });
 
 export const cocoonBodies = [
-  body('cocoon_return_excesses_back', 0x2565934c, query),
+  cocoonReturnExcesses,
   cocoonPayout,
   cocoonWorkerRequest,
   body('cocoon_worker_proxy_payout_request', 0x08e7d036, {

@@ -8,6 +8,31 @@ import { cell, lazy, maybe, maybeCell, record, ref, rest, union, unnamed, varian
 
 const query = { query_id: u64 };
 
+/** Opcodes that actions are told by. Most are of several bodies, which differ by what follows. */
+export const evaaOps = {
+  supplyMaster: 0x00000001,
+  supplyUser: 0x00000011,
+  supplySuccess: 0x0000011a,
+  supplyFail: 0x0000011f,
+  withdrawMaster: 0x00000002,
+  withdrawUser: 0x00000021,
+  withdrawCollateralized: 0x00000211,
+  withdrawSuccess: 0x0000211a,
+  withdrawFail: 0x0000211f,
+  withdrawLocked: 0x000021e6,
+  withdrawNotCollateralized: 0x000021e7,
+  withdrawMissingPrices: 0x000021e8,
+  withdrawCrashed: 0x000021ec,
+  withdrawNoFunds: 0x00211fe8,
+  liquidateMaster: 0x00000003,
+  liquidateUser: 0x00000031,
+  liquidateSatisfied: 0x00000311,
+  liquidateUnsatisfied: 0x0000031f,
+  liquidateSuccess: 0x0000311a,
+  liquidateReport: 0x0000311d,
+  liquidateFail: 0x0000311f,
+} as const;
+
 /** Types without a constructor's name print their one field. */
 const rate = record(null, { sb_rate: u64 });
 const principal = record(null, { principal: i64 });
@@ -124,12 +149,12 @@ const supplyHead = {
 
 /** Three versions: a forwarded amount, options, options left out. */
 const supplyMaster = [
-  body('evaa_supply_master', 0x00000001, {
+  body('evaa_supply_master', evaaOps.supplyMaster, {
     ...supplyHead,
     forward_ton_amount: amount,
     custom_response_payload: cell,
   }),
-  body('evaa_supply_master', 0x00000001, {
+  body('evaa_supply_master', evaaOps.supplyMaster, {
     ...supplyHead,
     custom_response_payload: cell,
     supply_master_optional: record('sm_opt_data', {
@@ -139,7 +164,7 @@ const supplyMaster = [
       custom_payload_saturation_flag: flag,
     }),
   }),
-  body('evaa_supply_master', 0x00000001, {
+  body('evaa_supply_master', evaaOps.supplyMaster, {
     ...supplyHead,
     custom_response_payload: cell,
     supply_master_optional: rest,
@@ -180,7 +205,7 @@ const supplyFailHead = {
 
 /** Of several forms the one that asks for most comes first. */
 const supply = [
-  body('evaa_supply_user', 0x00000011, {
+  body('evaa_supply_user', evaaOps.supplyUser, {
     ...supplyUserHead,
     custom_response_payload: cell,
     options: unnamed(
@@ -195,12 +220,12 @@ const supply = [
       ),
     ),
   }),
-  body('evaa_supply_user', 0x00000011, {
+  body('evaa_supply_user', evaaOps.supplyUser, {
     ...supplyUserHead,
     forward_ton_amount: amount,
     custom_response_payload: cell,
   }),
-  body('evaa_supply_success', 0x0000011a, {
+  body('evaa_supply_success', evaaOps.supplySuccess, {
     ...supplySuccessHead,
     supply_amount_principal: principal,
     custom_response_payload: cell,
@@ -209,19 +234,19 @@ const supply = [
     recipient: unnamed(ref(record(null, { custom_payload_recipient: address }))),
     custom_payload_saturation_flag: flag,
   }),
-  body('evaa_supply_success', 0x0000011a, {
+  body('evaa_supply_success', evaaOps.supplySuccess, {
     ...supplySuccessHead,
     supply_amount_principal: principal,
     custom_response_payload: cell,
   }),
-  body('evaa_supply_success', 0x0000011a, { ...supplySuccessHead, custom_response_payload: rest }),
-  body('evaa_supply_fail', 0x0000011f, {
+  body('evaa_supply_success', evaaOps.supplySuccess, { ...supplySuccessHead, custom_response_payload: rest }),
+  body('evaa_supply_fail', evaaOps.supplyFail, {
     ...supplyFailHead,
     subaccount_id: int(16),
     return_repay_remainings_flag: flag,
     sender: unnamed(ref(record(null, { initial_sender: internalAddress }))),
   }),
-  body('evaa_supply_fail', 0x0000011f, supplyFailHead),
+  body('evaa_supply_fail', evaaOps.supplyFail, supplyFailHead),
   body('evaa_supply_excess_with_data', 0x000011ae, { query_id: u64, custom_response_payload: cell }),
   body('evaa_supply_excess', 0x000011ae, query),
   body('evaa_supply_fail_with_data', 0x00011ae1, { query_id: u64, custom_response_payload: cell }),
@@ -237,7 +262,7 @@ const withdrawnHead = {
 };
 
 const withdraw = [
-  body('evaa_withdraw_master', 0x00000002, {
+  body('evaa_withdraw_master', evaaOps.withdrawMaster, {
     query_id: u64,
     asset_id: assetId,
     amount,
@@ -247,7 +272,7 @@ const withdraw = [
     custom_response_payload: cell,
     prices_with_signature_packed: ref(pricesPacked),
   }),
-  body('evaa_withdraw_user', 0x00000021, {
+  body('evaa_withdraw_user', evaaOps.withdrawUser, {
     query_id: u64,
     asset_id: assetId,
     withdraw_amount_current: amount,
@@ -265,7 +290,7 @@ const withdraw = [
       ),
     ),
   }),
-  body('evaa_withdraw_collateralized', 0x00000211, {
+  body('evaa_withdraw_collateralized', evaaOps.withdrawCollateralized, {
     ...withdrawnHead,
     reclaim_amount_principal: principal,
     details: unnamed(
@@ -278,22 +303,31 @@ const withdraw = [
       ),
     ),
   }),
-  body('evaa_withdraw_collateralized', 0x00000211, { ...withdrawnHead, reclaim_amount_principal_optional: rest }),
-  body('evaa_withdraw_success', 0x0000211a, {
+  body('evaa_withdraw_collateralized', evaaOps.withdrawCollateralized, {
+    ...withdrawnHead,
+    reclaim_amount_principal_optional: rest,
+  }),
+  body('evaa_withdraw_success', evaaOps.withdrawSuccess, {
     query_id: u64,
     asset_id: assetId,
     principal_amount: principal,
     tracking_supply_index: trackingIndex,
     tracking_borrow_index: trackingIndex,
   }),
-  body('evaa_withdraw_success_excess_with_data', 0x0000211a, { query_id: u64, custom_response_payload: cell }),
-  body('evaa_withdraw_success_excess_with_data', 0x0000211a, { query_id: u64, custom_response_payload: rest }),
-  body('evaa_withdraw_fail', 0x0000211f, { query_id: u64, asset_id: assetId, principal_amount: principal }),
-  body('evaa_withdraw_locked_excess', 0x000021e6, query),
-  body('evaa_withdraw_not_collateralized_excess', 0x000021e7, query),
-  body('evaa_withdraw_no_funds_excess', 0x00211fe8, query),
-  body('evaa_withdraw_missing_prices_excess', 0x000021e8, query),
-  body('evaa_withdraw_execution_crashed', 0x000021ec, query),
+  body('evaa_withdraw_success_excess_with_data', evaaOps.withdrawSuccess, {
+    query_id: u64,
+    custom_response_payload: cell,
+  }),
+  body('evaa_withdraw_success_excess_with_data', evaaOps.withdrawSuccess, {
+    query_id: u64,
+    custom_response_payload: rest,
+  }),
+  body('evaa_withdraw_fail', evaaOps.withdrawFail, { query_id: u64, asset_id: assetId, principal_amount: principal }),
+  body('evaa_withdraw_locked_excess', evaaOps.withdrawLocked, query),
+  body('evaa_withdraw_not_collateralized_excess', evaaOps.withdrawNotCollateralized, query),
+  body('evaa_withdraw_no_funds_excess', evaaOps.withdrawNoFunds, query),
+  body('evaa_withdraw_missing_prices_excess', evaaOps.withdrawMissingPrices, query),
+  body('evaa_withdraw_execution_crashed', evaaOps.withdrawCrashed, query),
 ];
 
 const liquidationError = union(
@@ -319,9 +353,12 @@ const liquidateHead = {
 };
 
 const liquidate = [
-  body('evaa_liquidate_master', 0x00000003, { ...liquidateHead, prices_with_signature_packed: ref(pricesPacked) }),
-  body('evaa_liquidate_master', 0x00000003, liquidateHead),
-  body('evaa_liquidate_user', 0x00000031, {
+  body('evaa_liquidate_master', evaaOps.liquidateMaster, {
+    ...liquidateHead,
+    prices_with_signature_packed: ref(pricesPacked),
+  }),
+  body('evaa_liquidate_master', evaaOps.liquidateMaster, liquidateHead),
+  body('evaa_liquidate_user', evaaOps.liquidateUser, {
     query_id: u64,
     ...collections,
     details: unnamed(
@@ -339,7 +376,7 @@ const liquidate = [
       ),
     ),
   }),
-  body('evaa_liquidate_unsatisfied', 0x0000031f, {
+  body('evaa_liquidate_unsatisfied', evaaOps.liquidateUnsatisfied, {
     query_id: u64,
     owner_address: internalAddress,
     liquidator_address: internalAddress,
@@ -357,7 +394,7 @@ const liquidate = [
       ),
     ),
   }),
-  body('evaa_liquidate_satisfied', 0x00000311, {
+  body('evaa_liquidate_satisfied', evaaOps.liquidateSatisfied, {
     query_id: u64,
     owner_address: internalAddress,
     liquidator_address: internalAddress,
@@ -380,7 +417,7 @@ const liquidate = [
       ),
     ),
   }),
-  body('evaa_liquidate_success', 0x0000311a, {
+  body('evaa_liquidate_success', evaaOps.liquidateSuccess, {
     query_id: u64,
     transferred_asset_id: assetId,
     delta_loan_principal: principal,
@@ -391,14 +428,14 @@ const liquidate = [
     collateral_tracking_supply_index: trackingIndex,
     collateral_tracking_borrow_index: trackingIndex,
   }),
-  body('evaa_liquidate_fail', 0x0000311f, {
+  body('evaa_liquidate_fail', evaaOps.liquidateFail, {
     query_id: u64,
     transferred_asset_id: assetId,
     delta_loan_principal: principal,
     collateral_asset_id: assetId,
     delta_collateral_principal: principal,
   }),
-  body('evaa_liquidate_success_report', 0x0000311d, {
+  body('evaa_liquidate_success_report', evaaOps.liquidateReport, {
     transferred_asset_id: assetId,
     transferred_amount: amount,
     collateral_asset_id: assetId,

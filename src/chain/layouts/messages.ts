@@ -54,13 +54,12 @@ export type RelaxedMessage = ValueOf<typeof relaxedMessage>;
 /** How a message is sent, and the message. */
 export const modeAndMessage = record(null, { mode: u8, msg: ref(relaxedMessage) });
 
-/** `OutAction`. */
-export const outAction = union(
-  'OutAction',
-  variant('action_send_msg', 32, 0x0ec3c86d, { mode: u8, out_msg: ref(relaxedMessage) }),
-  variant('action_set_code', 32, 0xad4de08e, { new_code: cell }),
-  variant('action_reserve_currency', 32, 0x36e6b809, { mode: u8, currency: currencies }),
-  variant('action_change_library', 32, 0x26fa1dd4, {
+/** Constructors of `OutAction`. */
+export const ACTIONS = {
+  send: variant('action_send_msg', 32, 0x0ec3c86d, { mode: u8, out_msg: ref(relaxedMessage) }),
+  setCode: variant('action_set_code', 32, 0xad4de08e, { new_code: cell }),
+  reserve: variant('action_reserve_currency', 32, 0x36e6b809, { mode: u8, currency: currencies }),
+  changeLibrary: variant('action_change_library', 32, 0x26fa1dd4, {
     mode: uint(7),
     libref: union(
       'LibRef',
@@ -68,7 +67,10 @@ export const outAction = union(
       variant('libref_ref', 1, 1, { library: cell }),
     ),
   }),
-);
+};
+
+/** `OutAction`. */
+export const outAction = union('OutAction', ACTIONS.send, ACTIONS.setCode, ACTIONS.reserve, ACTIONS.changeLibrary);
 
 export type OutAction = ValueOf<typeof outAction>;
 

@@ -78,21 +78,30 @@ export const jvaultClaimRewards = body('jvault_claim_rewards_msg', 0x78d9f109, {
   jettons_to_claim: addresses,
 });
 
+export const jvaultSendClaimedRewards = body('jvault_send_claimed_rewards', 0x44bc1fe3, { rest });
+export const jvaultRequestUpdateRewards = body('jvault_request_update_rewards', 0xf5c5baa3, { rest });
+export const jvaultUpdateRewards = body('jvault_update_rewards', 0xae9307ce, { rest });
+export const jvaultRequestUpdateReferrer = body('jvault_request_update_referrer', 0x55c35b40, { rest });
+export const jvaultUpdateReferrer = body('jvault_update_referrer', 0x076ee4e0, { rest });
+export const jvaultSetData = body('jvault_set_data', 0x383411ea, { rest });
+
 const jvault = [
   jvaultReceiveJettons,
   jvaultUnstakeJettons,
   jvaultUnstakeRequest,
   jvaultClaimRewards,
-  body('jvault_send_claimed_rewards', 0x44bc1fe3, { rest }),
-  body('jvault_request_update_rewards', 0xf5c5baa3, { rest }),
-  body('jvault_update_rewards', 0xae9307ce, { rest }),
-  body('jvault_request_update_referrer', 0x55c35b40, { rest }),
-  body('jvault_update_referrer', 0x076ee4e0, { rest }),
-  body('jvault_set_data', 0x383411ea, { rest }),
+  jvaultSendClaimedRewards,
+  jvaultRequestUpdateRewards,
+  jvaultUpdateRewards,
+  jvaultRequestUpdateReferrer,
+  jvaultUpdateReferrer,
+  jvaultSetData,
 ];
 
+export const subscriptionPayment = body('subscription_payment', 0x73756273, { rest });
+
 const subscriptions = [
-  body('subscription_payment', 0x73756273, { rest }),
+  subscriptionPayment,
   body('subscription_fallback', 0x756e6b77, { rest }),
   body('subscription_deploy', 0xf71783cb, {
     query_id: u64,

@@ -19,12 +19,14 @@ export const electorNewStakeConfirmation = body('elector_new_stake_confirmation'
 export const electorRecoverStake = body('elector_recover_stake_request', 0x47657424, query);
 export const electorRecoverStakeResponse = body('elector_recover_stake_response', 0xf96f7324, query);
 
+export const liquidStakingDistribution = body('tonstake_start_distribution', 0x1140a64f, query);
+
 /** Of the elector and of single nominators and liquid staking, for which the decoder has no names. */
 export const unnamedStaking = [
   body('elector_return_stake', 0xee6f454c, { query_id: u64, reason: u32 }),
   body('single_nominator_withdraw', 0x00001000, { query_id: u64, amount: coins }),
   body('single_nominator_change_validator', 0x00001001, { query_id: u64, validator: address }),
-  body('tonstake_start_distribution', 0x1140a64f, query),
+  liquidStakingDistribution,
 ];
 
 const elector = [electorNewStake, electorNewStakeConfirmation, electorRecoverStake, electorRecoverStakeResponse];

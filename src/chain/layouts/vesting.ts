@@ -16,9 +16,7 @@ export const vestingAddWhitelist = body('vesting_add_white_list', 0x7258a69b, {
   addresses_ref_snake: rest,
 });
 
-export const vestingBodies = [
-  vestingSendMessage,
-  body('vesting_send_message_response', 0xf7733acd, { query_id: u64 }),
-  vestingAddWhitelist,
-  body('vesting_add_white_list_response', 0xf258a69b, { query_id: u64 }),
-];
+export const vestingMessageSent = body('vesting_send_message_response', 0xf7733acd, { query_id: u64 });
+export const vestingWhitelistAdded = body('vesting_add_white_list_response', 0xf258a69b, { query_id: u64 });
+
+export const vestingBodies = [vestingSendMessage, vestingMessageSent, vestingAddWhitelist, vestingWhitelistAdded];

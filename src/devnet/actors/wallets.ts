@@ -11,6 +11,8 @@ import {
   storeMessageRelaxed,
 } from '@ton/core';
 import { WalletContractV3R2, WalletContractV4, WalletContractV5R1 } from '@ton/ton';
+import { ACTIONS } from '../../chain/layouts/messages.ts';
+import { w5ExternalSignedRequest } from '../../chain/layouts/wallets.ts';
 import { deriveKeys, type Keys } from './keys.ts';
 
 export type WalletVersion = 'v3r2' | 'v4r2' | 'v5r1';
@@ -123,23 +125,20 @@ export function removePlugin({ address, value, queryId }: { address: Address; va
     .endCell();
 }
 
-const SIGNED_EXTERNAL = 0x7369676e;
-const ACTION_SEND_MSG = 0x0ec3c86d;
-
 function bodyV5(id: number, order: Order, keys: Keys): Cell {
   // An OutList is a chain of cells, the last action outermost.
   const actions = order.messages.reduce(
     (before, message) =>
       beginCell()
         .storeRef(before)
-        .storeUint(ACTION_SEND_MSG, 32)
+        .storeUint(ACTIONS.send.tag, 32)
         .storeUint(message.mode ?? USUAL_MODE, 8)
         .storeRef(cellOf(message))
         .endCell(),
     beginCell().endCell(),
   );
   const signed = beginCell()
-    .storeUint(SIGNED_EXTERNAL, 32)
+    .storeUint(w5ExternalSignedRequest.opcode, 32)
     .storeUint(id, 32)
     .storeUint(order.validUntil, 32)
     .storeUint(order.seqno, 32)

@@ -2,13 +2,20 @@
 import { address } from '../../layouts/addresses.ts';
 import {
   coffeeAsset,
+  coffeeCreatePoolExtra,
   coffeeCreatePoolPayload,
   coffeeCreatePoolRequest,
+  coffeeDeploy,
+  coffeeDepositInternal,
   coffeeDepositoryRequest,
   coffeeDepositSucceeded,
+  coffeeNotification,
+  coffeePayout,
+  coffeePoolCreatorRequest,
   coffeeWithdrawSucceeded,
   coffeeCreatePool as createPoolBody,
   coffeeCreateVault as createVaultBody,
+  coffeeDeposit as depositBody,
 } from '../../layouts/dex/coffee.ts';
 import { jettonInternalTransfer, provideWalletAddress, takeWalletAddress } from '../../layouts/jettons.ts';
 import { body } from '../../layouts/layout.ts';
@@ -22,7 +29,7 @@ import { declare, type Reading } from '../kind.ts';
 import type { Asset } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import type { RawAddress } from '../trace.ts';
-import { assetText, isAsset, NOTIFICATION, PAYOUT, payout, payoutHead } from './coffee.ts';
+import { assetText, isAsset, payout, payoutHead } from './coffee.ts';
 import {
   type AssetAmount,
   type Deposit,
@@ -34,11 +41,6 @@ import {
 } from './liquidity.ts';
 import { nextCall } from './swap.ts';
 
-const DEPLOY = 0xc0ffee22;
-const DEPOSIT = 0xc0ffee04;
-const DEPOSIT_INTERNAL = 0xc0ffee29;
-const CREATE_POOL_CREATOR = 0xc0ffee23;
-const CREATE_POOL_EXTRA = 0xc0ffee03;
 const NOTIFIED = 0xb216d31f;
 
 /** Amounts and tokens of the pool as it tells of a deposit or a withdrawal; what follows is not asked for. */
@@ -46,6 +48,7 @@ const change = { query_id: u64, amount1: coins, amount2: coins, lp: coins };
 const depositEvent = body('coffee_deposit', coffeeDepositSucceeded.opcode, change);
 const withdrawEvent = body('coffee_withdraw', coffeeWithdrawSucceeded.opcode, change);
 
+/** The pool that is asked for, whatever its formula; more of the terms is not told. */
 const depositRequest = body('coffee_depository_request', coffeeDepositoryRequest.opcode, {
   query_id: u64,
   amount: coins,
@@ -63,11 +66,15 @@ export const coffeeDeposit = declareDeposit('coffee', 'coffee_deposit_liquidity'
     rank: 65,
     pattern: {
       op: depositRequest.opcode,
-      parent: { any: [{ block: jettonTransfer.block, as: 'in' }, { op: DEPOSIT }] },
+      parent: { any: [{ block: jettonTransfer.block, as: 'in' }, { op: depositBody.opcode }] },
       child: {
-        op: DEPLOY,
+        op: coffeeDeploy.opcode,
         as: 'contract',
-        child: { op: DEPOSIT_INTERNAL, optional: true, children: [minted, told, { ...payout, optional: true }] },
+        child: {
+          op: coffeeDepositInternal.opcode,
+          optional: true,
+          children: [minted, told, { ...payout, optional: true }],
+        },
       },
     },
     read: readDeposit,
@@ -108,9 +115,9 @@ function paidOut(block: Block): (AssetAmount & { wallet: RawAddress | null }) | 
     const transfer = jettonTransfer.of(next);
     if (transfer !== null) return { asset: transfer.asset, amount: transfer.amount, wallet: transfer.receiverWallet };
   }
-  const ton = nextCall(block, PAYOUT);
+  const ton = nextCall(block, coffeePayout.opcode);
   if (ton !== null) return { asset: null, amount: sentValue(ton), wallet: destinationOf(ton) };
-  const notified = nextCall(block, NOTIFICATION);
+  const notified = nextCall(block, coffeeNotification.opcode);
   return notified === null ? null : { asset: null, amount: sentValue(notified), wallet: null };
 }
 
@@ -169,7 +176,7 @@ export const coffeeCreateVault = declare<Vault>({
       pattern: {
         op: createVaultBody.opcode,
         child: {
-          op: DEPLOY,
+          op: coffeeDeploy.opcode,
           as: 'vault',
           child: {
             op: provideWalletAddress.opcode,
@@ -212,13 +219,13 @@ export const coffeeCreatePoolCreator = declare<PoolCreator>({
     {
       rank: 69,
       pattern: {
-        op: CREATE_POOL_CREATOR,
-        child: { op: DEPLOY, as: 'contract' },
+        op: coffeePoolCreatorRequest.opcode,
+        child: { op: coffeeDeploy.opcode, as: 'contract' },
         parent: {
           any: [
             { block: jettonTransfer.block, as: 'in' },
             { op: createPoolBody.opcode, as: 'tonIn' },
-            { op: CREATE_POOL_EXTRA },
+            { op: coffeeCreatePoolExtra.opcode },
           ],
         },
       },
@@ -299,9 +306,13 @@ export const coffeeCreatePool = declare<Pool>({
           op: coffeeCreatePoolRequest.opcode,
           as: 'request',
           child: {
-            op: DEPLOY,
+            op: coffeeDeploy.opcode,
             as: 'pool',
-            children: [minted, told, { op: NOTIFICATION, optional: true, child: { op: NOTIFIED, optional: true } }],
+            children: [
+              minted,
+              told,
+              { op: coffeeNotification.opcode, optional: true, child: { op: NOTIFIED, optional: true } },
+            ],
           },
         },
       },
@@ -331,6 +342,7 @@ export const coffeeCreatePool = declare<Pool>({
   }),
 });
 
+/** Up to its initiator; the terms are not told. */
 const poolRequest = body('coffee_create_pool_request', coffeeCreatePoolRequest.opcode, {
   query_id: u64,
   amount1: coins,

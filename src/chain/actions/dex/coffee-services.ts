@@ -1,6 +1,11 @@
 /** swap.coffee: protection against front-running, and staking. */
 import { address } from '../../layouts/addresses.ts';
-import { coffeeMevFailedSwap, coffeeStakingClaim, coffeeStakingDeposit } from '../../layouts/dex/coffee.ts';
+import {
+  coffeeMevFailedSwap,
+  coffeeStakingClaim,
+  coffeeStakingDeposit,
+  coffeeMevHoldFunds as holdFundsBody,
+} from '../../layouts/dex/coffee.ts';
 import { body } from '../../layouts/layout.ts';
 import { coins, u64 } from '../../layouts/numbers.ts';
 import type { Decimal } from '../../model.ts';
@@ -12,7 +17,6 @@ import { nftMint } from '../nfts.ts';
 import type { Pattern } from '../pattern.ts';
 import type { RawAddress } from '../trace.ts';
 
-const HOLD_FUNDS = 0x6bc79e7e;
 const MEV_REQUEST = 0xc0ffeea0;
 const STAKING_WITHDRAW = 0xcb03bfaf;
 
@@ -43,8 +47,8 @@ export const coffeeMevHoldFunds = declare<HoldFunds>({
       rank: 71,
       pattern: {
         any: [
-          { op: HOLD_FUNDS, parent: besideRequest },
-          { ...transferWith(HOLD_FUNDS), parent: besideRequest },
+          { op: holdFundsBody.opcode, parent: besideRequest },
+          { ...transferWith(holdFundsBody.opcode), parent: besideRequest },
         ],
       },
       read({ head }) {
@@ -69,11 +73,6 @@ export const coffeeMevHoldFunds = declare<HoldFunds>({
   accounts: ({ source, wallet, contract }) => ({ source, source2: wallet, destination: contract }),
 });
 
-const failedSwap = body('coffee_mev_protect_failed_swap', coffeeMevFailedSwap.opcode, {
-  query_id: u64,
-  recipient: address,
-});
-
 /** The API has no details for it. */
 export const coffeeMevFailed = declare<{ recipient: RawAddress | null }>({
   block: 'coffee_mev_protect_failed_swap',
@@ -82,10 +81,10 @@ export const coffeeMevFailed = declare<{ recipient: RawAddress | null }>({
   matchers: [
     {
       rank: 72,
-      pattern: { any: [{ op: failedSwap.opcode }, transferWith(failedSwap.opcode)] },
+      pattern: { any: [{ op: coffeeMevFailedSwap.opcode }, transferWith(coffeeMevFailedSwap.opcode)] },
       read({ head }) {
         const payload = jettonTransfer.of(head)?.forwardPayload ?? null;
-        const fields = payload === null ? readBody(head, failedSwap) : failedSwap.in(payload);
+        const fields = payload === null ? readBody(head, coffeeMevFailedSwap) : coffeeMevFailedSwap.in(payload);
         return fields === null ? null : { data: { recipient: addressText(fields.recipient) } };
       },
     },
@@ -250,6 +249,7 @@ interface Claim {
   amount: Decimal;
 }
 
+/** Up to who gets it; what goes with the jettons is not told. */
 const claim = body('coffee_staking_claim_rewards', coffeeStakingClaim.opcode, {
   query_id: u64,
   jetton_wallet: address,

@@ -5,7 +5,10 @@ import { address } from '../../layouts/addresses.ts';
 import type { ValueOf } from '../../layouts/codec.ts';
 import {
   coffeeAsset,
+  coffeeNotification,
+  coffeePayout,
   coffeePayoutInternal,
+  coffeeSwapInternal,
   coffeeSwapSucceeded,
   coffeeSwap as swapBody,
 } from '../../layouts/dex/coffee.ts';
@@ -19,7 +22,6 @@ import type { Asset } from '../known.ts';
 import type { Match, Pattern } from '../pattern.ts';
 import { declareSwap, type Hop, type Leg, type Swap, tonLeg, transferLeg } from './swap.ts';
 
-const SWAP_INTERNAL = 0xc0ffee20;
 /** What is read of a trade in TON, of a payout and of what a pool tells; what follows is not asked for. */
 const swapHead = body('coffee_swap', swapBody.opcode, { query_id: u64, amount: coins });
 export const payoutHead = body('coffee_payout_internal', coffeePayoutInternal.opcode, {
@@ -33,9 +35,6 @@ const tradedHead = body('coffee_swap_succeeded', coffeeSwapSucceeded.opcode, {
   input_amount: coins,
   output_amount: coins,
 });
-
-export const PAYOUT = 0xc0ffee32;
-export const NOTIFICATION = 0xc0ffee36;
 
 /** Whether this is the asset: an extra currency is neither TON nor a jetton. */
 export function isAsset(asset: Asset, told: ValueOf<typeof coffeeAsset>): boolean {
@@ -55,8 +54,8 @@ export const payout: Pattern = {
   child: {
     any: [
       { block: jettonTransfer.block, as: 'out' },
-      { op: PAYOUT, as: 'tonOut' },
-      { op: NOTIFICATION, as: 'notified' },
+      { op: coffeePayout.opcode, as: 'tonOut' },
+      { op: coffeeNotification.opcode, as: 'notified' },
     ],
   },
 };
@@ -68,8 +67,8 @@ export const coffeeSwap = declareSwap('coffee', [
   {
     rank: 66,
     pattern: {
-      op: SWAP_INTERNAL,
-      children: [event, { chain: { of: { op: SWAP_INTERNAL, child: event }, until: payout } }],
+      op: coffeeSwapInternal.opcode,
+      children: [event, { chain: { of: { op: coffeeSwapInternal.opcode, child: event }, until: payout } }],
       parent: {
         any: [
           { block: jettonTransfer.block, as: 'in' },

@@ -11,6 +11,7 @@ import {
   dedustDepositLiquidity,
   dedustDepositLiquidityInline,
   dedustDepositPayload,
+  dedustFulfillDeposit,
   dedustInstall,
   dedustPayOutFromDeposit,
   dedustPayout,
@@ -47,8 +48,6 @@ import {
   type Withdrawal,
 } from './liquidity.ts';
 import { masterOf } from './swap.ts';
-
-const FULFILL = 0xaae79256;
 
 // Of each body what is told, and nothing behind it.
 
@@ -127,7 +126,7 @@ export const dedustDeposit = declareDeposit('dedust', 'dedust_deposit_liquidity'
             { op: dedustRejectDeposit.opcode, as: 'rejected', child: givenBack },
           ],
         },
-        { op: FULFILL, child: givenBack, optional: true },
+        { op: dedustFulfillDeposit.opcode, child: givenBack, optional: true },
       ],
     },
     read: readDeposit,

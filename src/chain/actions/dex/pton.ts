@@ -12,6 +12,7 @@ import { type Leg, transferLeg } from './swap.ts';
 
 export const PTON_TRANSFER = ptonTonTransfer.opcode;
 
+/** Up to the amount; what follows is for the wallet of pTON. */
 const ptonHead = body('pton_ton_transfer', PTON_TRANSFER, { query_id: u64, ton_amount: coins });
 
 /** The TON that a transfer of pTON carries. */

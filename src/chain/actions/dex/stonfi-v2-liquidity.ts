@@ -2,6 +2,7 @@
 import { address } from '../../layouts/addresses.ts';
 import {
   stonfiAddLiquidityV2,
+  stonfiBurnNotificationV2,
   stonfiCallbackAddLiquidityV2,
   stonfiPayToV2,
   stonfiProvideV2,
@@ -26,7 +27,6 @@ import {
 import { PTON_TRANSFER, ptonAmount } from './pton.ts';
 import { nextCall } from './swap.ts';
 
-const BURN_NOTIFICATION_EXT = 0x297437cf;
 const REFUND_ME = 0x0f98e2b8;
 const DIRECT_REFUND = 0x132b9a2c;
 
@@ -62,6 +62,7 @@ export const stonfiV2Deposit = declareDeposit('stonfi_v2', 'dex_deposit_liquidit
   },
 ]);
 
+/** Up to the amounts; the terms are the pool's. */
 const provideHead = body('stonfi_provide_lp_v2', stonfiProvideV2.opcode, {
   query_id: u64,
   from_user: address,
@@ -128,7 +129,7 @@ export const stonfiV2Withdrawal = declareWithdrawal('stonfi_v2', 'dex_withdraw_l
       ...paid,
       parent: {
         any: [
-          { op: BURN_NOTIFICATION_EXT, child: allPaid, parent: { block: jettonBurn.block, as: 'burn' } },
+          { op: stonfiBurnNotificationV2.opcode, child: allPaid, parent: { block: jettonBurn.block, as: 'burn' } },
           { op: REFUND_ME, child: allPaid, parent: { op: DIRECT_REFUND, as: 'refund' } },
         ],
       },

@@ -3,7 +3,7 @@
 import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
 import type { CellView } from '../../layouts/cell-view.ts';
-import { stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
+import { stonfiCrossSwapPayload, stonfiPayToV2, stonfiSwapV2, stonfiSwapV2Payload } from '../../layouts/dex/stonfi.ts';
 import { jettonNotify, ptonTonTransfer } from '../../layouts/jettons.ts';
 import { body } from '../../layouts/layout.ts';
 import { amount, coins, u64 } from '../../layouts/numbers.ts';
@@ -20,7 +20,6 @@ import { PTON_TRANSFER, paidTransfer, payment, paymentLeg, ptonAmount } from './
 import { SWAP_OK } from './stonfi.ts';
 import { declareSwap, type Hop, type Leg, masterOf, nextCall, type Swap, transferLeg } from './swap.ts';
 
-const CROSS_SWAP = 0x69cf1a5b;
 /** Pools on one way; a body is no deeper. */
 const MAX_HOPS = 64;
 
@@ -147,7 +146,7 @@ function lastWallet(first: Block): RawAddress | null {
   let wallet = dex_payload.token_wallet1;
   let next: CellView | null = dex_payload.swap_body.custom_payload;
   for (let hops = 0; next !== null && hops < MAX_HOPS; hops++) {
-    if (next.opcode !== stonfiSwapV2Payload.opcode && next.opcode !== CROSS_SWAP) break;
+    if (next.opcode !== stonfiSwapV2Payload.opcode && next.opcode !== stonfiCrossSwapPayload.opcode) break;
     const cursor = next.cursor();
     cursor.skip(32);
     const fields = crossSwap.read(cursor);

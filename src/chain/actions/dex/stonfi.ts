@@ -2,7 +2,13 @@
 
 import { compareDecimal } from '../../decimal.ts';
 import { address } from '../../layouts/addresses.ts';
-import { stonfiPaymentRequest, stonfiSwapPayload, stonfiSwap as swapBody } from '../../layouts/dex/stonfi.ts';
+import {
+  stonfiPaymentRequest,
+  stonfiSwapOk,
+  stonfiSwapOkReferral,
+  stonfiSwapPayload,
+  stonfiSwap as swapBody,
+} from '../../layouts/dex/stonfi.ts';
 import { body } from '../../layouts/layout.ts';
 import { amount, u32, u64 } from '../../layouts/numbers.ts';
 import { record, ref } from '../../layouts/shapes.ts';
@@ -16,12 +22,14 @@ import type { Match } from '../pattern.ts';
 import type { RawAddress } from '../trace.ts';
 import { declareSwap, masterOf, type Swap } from './swap.ts';
 
-export const SWAP_OK = 0xc64370e5;
+/** Exit codes of a payment: what it is for. */
+export const SWAP_OK = stonfiSwapOk.opcode;
 const NO_LIQUIDITY = 0x5ffe1295;
 const RESERVE_ERROR = 0x38976e9b;
-const REFERRAL_PAYMENT = 0x45078540;
+const REFERRAL_PAYMENT = stonfiSwapOkReferral.opcode;
 const OUTCOMES: ReadonlySet<number> = new Set([SWAP_OK, NO_LIQUIDITY, RESERVE_ERROR]);
 
+/** Up to who gets it; a referral is not told. */
 const payloadHead = body('stonfi_swap_forward_payload', stonfiSwapPayload.opcode, {
   token_wallet: address,
   min_out: amount,

@@ -4,8 +4,10 @@ import {
   toncoAddLiquidity,
   toncoCreatePool,
   toncoFundAccount,
+  toncoFundAccountPayload,
   toncoPoolBurn,
   toncoPoolInit,
+  toncoPoolMintAndRefund,
   toncoPositionBurn,
   toncoPositionInit,
   toncoStartBurn,
@@ -28,7 +30,6 @@ import { PTON_TRANSFER, paidTransfer, payment, ptonAmount } from './pton.ts';
 import { masterOf, nextCall } from './swap.ts';
 import { payTo } from './tonco.ts';
 
-const MINT_AND_REFUND = 0x81702ef8;
 const BURNED = 201;
 /** A router's wallet of pTON, from which it pays TON. */
 const ROUTER_PTON = '0:871DA9215B14902166F0EA2A16DB56278D528108377F8158C5F4CCFDFDD22E17';
@@ -48,7 +49,7 @@ export const toncoDeposit = declareDeposit('tonco', 'tonco_deposit_liquidity', [
       op: toncoAddLiquidity.opcode,
       parent: { op: toncoFundAccount.opcode, parent: payment },
       child: {
-        op: MINT_AND_REFUND,
+        op: toncoPoolMintAndRefund.opcode,
         optional: true,
         children: [
           { op: payTo.opcode, optional: true, children: [payout, payout] },
@@ -67,7 +68,8 @@ function notification(found: Match): TraceNode | null {
   return found.first('in')?.nodes.find(({ message }) => message?.opcode === jettonNotify.opcode) ?? null;
 }
 
-const fundPayload = body('tonco_fund_account_payload', toncoFundAccount.opcode, {
+/** Up to the amounts; the terms are the pool's. */
+const fundPayload = body('tonco_fund_account_payload', toncoFundAccountPayload.opcode, {
   other_wallet: address,
   amount0: amount,
   amount1: amount,
@@ -155,6 +157,7 @@ export const toncoWithdrawal = declareWithdrawal('tonco', 'tonco_withdraw_liquid
   },
 ]);
 
+/** Of a withdrawal whose it is and which position; the rest is for the pool. */
 const positionHead = body('tonco_position_nft_burn', toncoPositionBurn.opcode, { query_id: u64, nft_owner: address });
 const burnedHead = body('tonco_pool_burn', toncoPoolBurn.opcode, {
   query_id: u64,

@@ -187,32 +187,57 @@ export const coffeeStakingDeposit = body('coffee_staking_deposit', 0xf9471134, {
   period_id: u32,
 });
 
+export const coffeeSwapInternal = body('coffee_swap_internal', 0xc0ffee20, {
+  query_id: u64,
+  step: unnamed(internalStep),
+  params: ref(swapParams),
+  proof: cell,
+});
+
+export const coffeePayout = body('coffee_payout', 0xc0ffee32, query);
+export const coffeeDeploy = body('coffee_deploy', 0xc0ffee22, { code: cell, data: cell, action: maybeCell });
+export const coffeeCreatePoolExtra = body('coffee_create_pool_extra', 0xc0ffee03, {
+  query_id: u64,
+  params: coffeePoolParams,
+  creation_params: coffeeCreationParams,
+});
+
+export const coffeePoolCreatorRequest = body('coffee_create_pool_creator_request', 0xc0ffee23, {
+  query_id: u64,
+  amount: coins,
+  params: coffeePoolParams,
+  creation_params: ref(coffeeCreationParams),
+  sender: missableAddress,
+  proof: cell,
+});
+
+export const coffeeDeposit = body('coffee_deposit_liquidity', 0xc0ffee04, {
+  query_id: u64,
+  input_amount: coins,
+  params: depositParams,
+});
+export const coffeeDepositInternal = body('coffee_deposit_liquidity_internal', 0xc0ffee29, {
+  query_id: u64,
+  amount1: coins,
+  amount2: coins,
+  tx_initiator: missableAddress,
+  params: ref(depositTrimmed),
+  proof: cell,
+});
+
+export const coffeeNotification = body('coffee_notification', 0xc0ffee36, { query_id: u64, body: cell });
+export const coffeeMevHoldFunds = body('coffee_mev_protect_hold_funds', 0x6bc79e7e, query);
+
 const exchange = [
   coffeeSwap,
   body('coffee_swap_extra', 0xc0ffee01, { query_id: u64, step: unnamed(step), params: ref(swapParams) }),
-  body('coffee_swap_internal', 0xc0ffee20, {
-    query_id: u64,
-    step: unnamed(internalStep),
-    params: ref(swapParams),
-    proof: cell,
-  }),
-  body('coffee_payout', 0xc0ffee32, query),
+  coffeeSwapInternal,
+  coffeePayout,
   coffeePayoutInternal,
-  body('coffee_deploy', 0xc0ffee22, { code: cell, data: cell, action: maybeCell }),
+  coffeeDeploy,
   coffeeCreatePool,
-  body('coffee_create_pool_extra', 0xc0ffee03, {
-    query_id: u64,
-    params: coffeePoolParams,
-    creation_params: coffeeCreationParams,
-  }),
-  body('coffee_create_pool_creator_request', 0xc0ffee23, {
-    query_id: u64,
-    amount: coins,
-    params: coffeePoolParams,
-    creation_params: ref(coffeeCreationParams),
-    sender: missableAddress,
-    proof: cell,
-  }),
+  coffeeCreatePoolExtra,
+  coffeePoolCreatorRequest,
   body('coffee_create_pool_creator_internal', 0xc0ffee24, {
     query_id: u64,
     asset: coffeeAsset,
@@ -230,7 +255,7 @@ const exchange = [
     extra_settings: maybeCell,
     notification_data: maybe(ref(notifications)),
   }),
-  body('coffee_deposit_liquidity', 0xc0ffee04, { query_id: u64, input_amount: coins, params: depositParams }),
+  coffeeDeposit,
   body('coffee_deposit_liquidity_extra', 0xc0ffee05, { query_id: u64, params: depositParams }),
   coffeeDepositoryRequest,
   body('coffee_create_liquidity_depository_internal', 0xc0ffee28, {
@@ -239,18 +264,11 @@ const exchange = [
     amount: coins,
     params: ref(depositTrimmed),
   }),
-  body('coffee_deposit_liquidity_internal', 0xc0ffee29, {
-    query_id: u64,
-    amount1: coins,
-    amount2: coins,
-    tx_initiator: missableAddress,
-    params: ref(depositTrimmed),
-    proof: cell,
-  }),
+  coffeeDepositInternal,
   coffeeCreateVault,
   body('coffee_create_vault_internal', 0xc0ffee2a, query),
   body('coffee_withdraw_deposit', 0xc0ffee07, query),
-  body('coffee_notification', 0xc0ffee36, { query_id: u64, body: cell }),
+  coffeeNotification,
   body('coffee_swap_forward_payload', 0xc0ffee10, { step: unnamed(step), params: ref(swapParams) }),
   coffeeCreatePoolPayload,
   body('coffee_deposit_liquidity_forward_payload', 0xc0ffee12, { params: depositParams }),
@@ -263,7 +281,7 @@ const exchange = [
   }),
   body('coffee_cross_dex_resend_forward_payload', 0x4ee9b106, { next: cell }),
   body('coffee_cross_dex_failure', 0xb902e61a, { query_id: u64, recipient: missableAddress }),
-  body('coffee_mev_protect_hold_funds', 0x6bc79e7e, query),
+  coffeeMevHoldFunds,
   coffeeMevFailedSwap,
 ];
 

@@ -319,14 +319,16 @@ const pool = [
   body('dedust_reset_gas_v2', 0x26c63ab7, { query_id: u64, response_destination: internalAddress }),
 ];
 
+export const dedustFulfillDeposit = body('dedust_fulfill_deposit', 0xaae79256, {
+  query_id: u64,
+  proof: ref(poolProof),
+  asset0_deposit: coins,
+  asset1_deposit: coins,
+});
+
 const deposit = [
   dedustDepositAsset,
-  body('dedust_fulfill_deposit', 0xaae79256, {
-    query_id: u64,
-    proof: ref(poolProof),
-    asset0_deposit: coins,
-    asset1_deposit: coins,
-  }),
+  dedustFulfillDeposit,
   dedustRejectDeposit,
   body('dedust_cancel_deposit', 0x166cedee, { query_id: u64, payload: maybeCell }),
   body('dedust_set_user_addr', 0x48e5a95d, { query_id: u64, user_addr: address }),

@@ -152,6 +152,17 @@ export const stonfiPayVaultV2 = body('stonfi_pay_vault_v2', 0x63381632, {
   additional: unnamed(ref(record('additional_info_pay_vault_v2', outputs))),
 });
 
+export const stonfiBurnNotificationV2 = body('stonfi_burn_notification_ext_v2', 0x297437cf, {
+  query_id: u64,
+  jetton_amount: amount,
+  from_address: address,
+  response_address: address,
+  maybe_custom_payload: maybeCell,
+});
+
+export const stonfiSwapOk = body('stonfi_swap_ok_forward_payload', 0xc64370e5, {});
+export const stonfiSwapOkReferral = body('stonfi_swap_ok_ref_forward_payload', 0x45078540, {});
+
 export const stonfiBodies = [
   stonfiSwap,
   stonfiSwapPayload,
@@ -172,14 +183,8 @@ export const stonfiBodies = [
     token_address: address,
     to_address: address,
   }),
-  body('stonfi_burn_notification_ext_v2', 0x297437cf, {
-    query_id: u64,
-    jetton_amount: amount,
-    from_address: address,
-    response_address: address,
-    maybe_custom_payload: maybeCell,
-  }),
+  stonfiBurnNotificationV2,
   body('stonfi_provide_liquidity_forward_payload', 0xfcf9e58f, { token_wallet: address, min_lp_out: amount }),
-  body('stonfi_swap_ok_forward_payload', 0xc64370e5, {}),
-  body('stonfi_swap_ok_ref_forward_payload', 0x45078540, {}),
+  stonfiSwapOk,
+  stonfiSwapOkReferral,
 ];

@@ -194,17 +194,19 @@ export const toncoPayToBurned = body('tonco_router_pay_to_exit_code_201', 0xa1da
   ),
 });
 
+export const toncoPoolMintAndRefund = body('tonco_pool_mint_and_refund', 0x81702ef8, {
+  query_id: u64,
+  amount0_funded: amount,
+  amount1_funded: amount,
+  recipient: address,
+  liquidity: u128,
+  ...ticks,
+});
+
 export const toncoBodies = [
   toncoPoolSwap,
   toncoPoolMint,
-  body('tonco_pool_mint_and_refund', 0x81702ef8, {
-    query_id: u64,
-    amount0_funded: amount,
-    amount1_funded: amount,
-    recipient: address,
-    liquidity: u128,
-    ...ticks,
-  }),
+  toncoPoolMintAndRefund,
   toncoStartBurn,
   toncoPoolBurn,
   toncoFundAccount,
