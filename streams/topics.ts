@@ -5,7 +5,7 @@
 
 import { type Config, settings } from '../src/config.ts';
 
-const DEFAULT_TOPIC_PREFIX = 'ton';
+const DEFAULT_TOPIC_PREFIX = settings.topicPrefix.schema.parse(undefined);
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -32,7 +32,7 @@ const TOPICS = {
   mentions: { suffix: 'mentions.v1', retentionMs: DAY_MS },
   /** Key `topic:offset` of what could not be projected, value JSON (dead-letters.ts). */
   dead: { suffix: 'dead.v1', retentionMs: FOREVER },
-  /** Key masterchain seqno, value the projected step for windows and feeds. Its publisher trims it. */
+  /** Key masterchain seqno, value the projected step for windows and feeds (steps-topic.ts). Its publisher trims it. */
   steps: { suffix: 'steps.v1', retentionMs: FOREVER },
   /** Key message hash, value the external message's bag of cells. */
   pending: { suffix: 'pending.v1', retentionMs: HOUR_MS },

@@ -8,8 +8,8 @@ import { transactionForm } from '../src/api/v3/render/forms.ts';
 import { openWindow, type Window } from '../src/window/window.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { EventLog } from '../streams/log.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
 import { readSteps } from '../streams/steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 import { rounds } from './chance.ts';
 import {
   blockText,

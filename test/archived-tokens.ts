@@ -12,7 +12,7 @@ import type { ContractSource, EventFilter } from '../src/chain/contract-records.
 import { distinct } from '../src/chain/hash.ts';
 import type { Address } from '../src/chain/model.ts';
 import { createWindowSource } from '../src/window/source.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 import { PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { type Archived, archiveOf, archiveProblems, LARGE_SLAB } from './archived.ts';
 import { drawn, rounds, seed } from './chance.ts';

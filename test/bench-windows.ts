@@ -12,7 +12,7 @@ import { connect } from '../clickhouse/open.ts';
 import type { EventLog } from '../streams/log.ts';
 import { openLog } from '../streams/open.ts';
 import { project } from '../streams/project/projector.ts';
-import { decodeStepPart, lastProjectedStep, StepRecordError } from '../streams/projected-steps.ts';
+import { decodeStepPart, lastProjectedStep, StepRecordError } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type BenchService, startBenchService } from './bench-service.ts';
 import { type Bench, print } from './bench-tables.ts';

@@ -18,7 +18,7 @@ import { type OpenLiteserver, openLiteserver } from '../src/devnet/liteserver/op
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { describeArchivedTokens } from './archived-tokens.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { ChainSource } from '../src/chain/chain-source.ts';
 import type { BlockRecord, Rows, TransactionFilter, TransactionRecord } from '../src/chain/records.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 import { context } from './windowed.ts';
 
 export const EVERYTHING: TransactionFilter = {

@@ -11,7 +11,7 @@ import { createWindowSource } from '../src/window/source.ts';
 import type { WindowView } from '../src/window/view.ts';
 import type { Window } from '../src/window/window.ts';
 import type { EventLog } from '../streams/log.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 import { type ApiServer, PATIENT_LIMITS, serveApi } from './api-server.ts';
 import { waitFor } from './processes.ts';

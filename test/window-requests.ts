@@ -8,7 +8,7 @@ import { traces as traceTable } from '../clickhouse/tables/traces.ts';
 import { transactions as transactionTable } from '../clickhouse/tables/transactions.ts';
 import { rawAddress } from '../src/chain/address.ts';
 import type { Address, Hash, Message } from '../src/chain/model.ts';
-import type { PublishedStep } from '../streams/projected-steps.ts';
+import type { PublishedStep } from '../streams/steps-topic.ts';
 
 const NOBODY = `0:${'7'.repeat(64)}`;
 const NOTHING = '7'.repeat(64);

@@ -22,7 +22,7 @@ import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
-import { encodeProjectedStep, type PublishedStep, readProjectedSteps } from '../streams/projected-steps.ts';
+import { encodeProjectedStep, type PublishedStep, readProjectedSteps } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 
 const GB = 1024 ** 3;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { createFollower, type Follower } from '../../streams/follow.ts';
 import type { EventLog } from '../../streams/log.ts';
-import { newestSteps, type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/projected-steps.ts';
+import { newestSteps, type PublishedStep, readProjectedSteps, StepRecordError } from '../../streams/steps-topic.ts';
 import { createHostHead, type HostHead } from './head.ts';
 import type { WindowState } from './state.ts';
 import type { WindowView } from './view.ts';

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
-import type { ProjectedStep, PublishedStep } from '../../streams/projected-steps.ts';
+import type { ProjectedStep, PublishedStep } from '../../streams/steps-topic.ts';
 import { type Noted, openEngine, type Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';

@@ -16,7 +16,7 @@ import {
   encodeStepRecords,
   type ProjectedStep,
   readProjectedSteps,
-} from '../projected-steps.ts';
+} from '../steps-topic.ts';
 import { topicNames } from '../topics.ts';
 import { createPublisher } from './publish.ts';
 

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../src/config.ts';
 import { type EventLog, LogError, type LogRecord } from '../log.ts';
+import type { Step } from '../steps.ts';
 import {
   encodeStepRecords,
   lastProjectedStep,
   type ProjectedStep,
   type StepPart,
   StepRecordError,
-} from '../projected-steps.ts';
-import type { Step } from '../steps.ts';
+} from '../steps-topic.ts';
 import type { TopicNames } from '../topics.ts';
 
 export interface PublisherOptions {

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EventLog, LogError } from '../../streams/log.ts';
 import { type DecodedBlock, decodeStep } from '../../streams/project/decode.ts';
-import { type PublishedStep, readProjectedSteps } from '../../streams/projected-steps.ts';
 import { readSteps } from '../../streams/steps.ts';
+import { type PublishedStep, readProjectedSteps } from '../../streams/steps-topic.ts';
 import { topicNames } from '../../streams/topics.ts';
 import { type ToldStep, toldOf } from './told.ts';
 
