@@ -3,10 +3,10 @@ import { accountBlocks, accountStatesAfter } from '../src/chain/accounts.ts';
 import { type Block, decodeBlock } from '../src/chain/block.ts';
 import { openBoc } from '../src/chain/boc.ts';
 import { type Cell, parseBoc, Slice } from '../src/chain/builder.ts';
+import { eachLeaf } from '../src/chain/dictionary.ts';
 import { sha256Of } from '../src/chain/hash.ts';
 import type { Message, Transaction } from '../src/chain/model.ts';
 import { applyMerkleUpdate } from '../src/chain/proof.ts';
-import { eachLeaf } from '../src/devnet/dictionary.ts';
 import type { Chain, ProducedBlock, ProducedStep } from '../src/devnet/model.ts';
 
 const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');

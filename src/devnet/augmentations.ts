@@ -1,6 +1,6 @@
 import { type Builder, Cell, type Slice } from '../chain/builder.ts';
+import type { Augmentation } from '../chain/dictionary.ts';
 import { DecodeError } from '../chain/errors.ts';
-import type { Augmentation } from './dictionary.ts';
 import { earlierLt, laterLt } from './lt.ts';
 
 /** Key bits of the dictionaries of blocks and states (block.tlb). */

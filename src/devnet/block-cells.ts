@@ -1,9 +1,9 @@
 import { Builder, type Cell } from '../chain/builder.ts';
+import { writeAugE } from '../chain/dictionary.ts';
 import type { Hash, Shard } from '../chain/model.ts';
 import { coinSum, importFees, writeCoins } from './augmentations.ts';
 import type { Collation } from './collator.ts';
 import { CAPABILITIES, GLOBAL_VERSION } from './configuration.ts';
-import { writeAugE } from './dictionary.ts';
 import { type BlockRef, writeBlockRef, writeShardIdent } from './state.ts';
 
 /** The parts of a `BlockInfo`. */

@@ -1,10 +1,10 @@
 import type { Cell } from '../chain/builder.ts';
+import { type Change, type Dictionary, updateDictionary } from '../chain/dictionary.ts';
 import type { Hash, Shard } from '../chain/model.ts';
 import type { CellSet } from '../chain/proof.ts';
 import { shardContains } from '../chain/shard-ident.ts';
 import { coinSum, type DepthBalance, type ImportFees, importFees, KEY_BITS } from './augmentations.ts';
 import { advanceProcessed, deliveredMessages, type EndLtAt, inboundMessages, type Neighbour } from './delivery.ts';
-import { type Change, type Dictionary, updateDictionary } from './dictionary.ts';
 import { createLedger, type Ledger, type LedgerInput } from './ledger.ts';
 import { createMessageHeap, type NewMessage } from './message-heap.ts';
 import { carriedValue, type ExternalIn, inMsg, outMsg, readMessage, writeEnvelope } from './messages.ts';

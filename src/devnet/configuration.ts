@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Builder, type Cell, type Visit } from '../chain/builder.ts';
+import { plain, updateDictionary } from '../chain/dictionary.ts';
 import type { Hash } from '../chain/model.ts';
 import { EMPTY, KEY_BITS } from './augmentations.ts';
-import { plain, updateDictionary } from './dictionary.ts';
 
 /** Global version of the rules: the newest that the executor knows. */
 export const GLOBAL_VERSION = 13;

@@ -1,9 +1,9 @@
 import { Builder, type Cell, toBoc } from '../chain/builder.ts';
+import { type Dictionary, updateDictionary } from '../chain/dictionary.ts';
 import { sha256Of } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import { type DepthBalance, depthBalance, EMPTY, KEY_BITS, writeCoins } from './augmentations.ts';
 import { CONFIG_ADDRESS, ELECTOR_ADDRESS, writeConfiguration } from './configuration.ts';
-import { type Dictionary, updateDictionary } from './dictionary.ts';
 import { writeMcExtra } from './masterchain.ts';
 import type { GenesisAccount } from './model.ts';
 import { emptyState, type ShardState, writeState } from './state.ts';

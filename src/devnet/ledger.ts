@@ -1,8 +1,8 @@
 import { Builder, Cell } from '../chain/builder.ts';
+import { type Change, type Dictionary, findLeaf, updateDictionary } from '../chain/dictionary.ts';
 import { type CellSet, markChanged } from '../chain/proof.ts';
 import { type CellText, cellText, type Executor, type TransactionResult, textCell } from '../tvm/executor.ts';
 import { coinSum, type DepthBalance, depthBalance, KEY_BITS } from './augmentations.ts';
-import { type Change, type Dictionary, findLeaf, updateDictionary } from './dictionary.ts';
 import { accountBalance, type ExecutedTransaction, readTransaction } from './transaction.ts';
 
 /** `ShardAccount` of an account that does not exist. */

@@ -1,9 +1,9 @@
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
+import { type Dictionary, plain, readAugE, updateDictionary, writeAugE } from '../chain/dictionary.ts';
 import type { Hash, Shard } from '../chain/model.ts';
 import { FULL_SHARD, shardChildren } from '../chain/shard-ident.ts';
 import { KEY_BITS, type KeyMaxLt, keyMaxLt, shardFees, writeCoins } from './augmentations.ts';
 import { CONFIG_ADDRESS } from './configuration.ts';
-import { type Dictionary, plain, readAugE, updateDictionary, writeAugE } from './dictionary.ts';
 import { type BlockRef, readBlockRef, writeBlockRef } from './state.ts';
 
 /** A shard top as the masterchain registers it (`ShardDescr`). */

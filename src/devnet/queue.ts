@@ -1,8 +1,8 @@
 import { Builder, type Cell, type Slice, type Visit } from '../chain/builder.ts';
+import { eachLeaf, readAugE, updateDictionary } from '../chain/dictionary.ts';
 import type { Shard } from '../chain/model.ts';
 import { shardContains } from '../chain/shard-ident.ts';
 import { KEY_BITS, leastLt } from './augmentations.ts';
-import { eachLeaf, readAugE, updateDictionary } from './dictionary.ts';
 import { type AccountAddress, type Envelope, readEnvelope } from './messages.ts';
 
 /** A message in an out-message queue. */

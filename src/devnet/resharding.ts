@@ -1,9 +1,9 @@
 import { Builder, type Cell, type Visit } from '../chain/builder.ts';
+import { dictionaryHalf, joinHalves } from '../chain/dictionary.ts';
 import type { Shard } from '../chain/model.ts';
 import { shardChildren } from '../chain/shard-ident.ts';
 import { depthBalance, KEY_BITS } from './augmentations.ts';
 import { withinShard } from './delivery.ts';
-import { dictionaryHalf, joinHalves } from './dictionary.ts';
 import { laterLt } from './lt.ts';
 import { mergeQueues, queueHalf } from './queue.ts';
 import type { ProcessedUpto, ShardState } from './state.ts';

@@ -1,8 +1,8 @@
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
+import { type Dictionary, eachLeaf, plain, readAugE, updateDictionary, writeAugE } from '../chain/dictionary.ts';
 import type { ExtBlockRef, Shard } from '../chain/model.ts';
 import { FULL_SHARD } from '../chain/shard-ident.ts';
 import { type DepthBalance, depthBalance, KEY_BITS, readCoins, writeCoins } from './augmentations.ts';
-import { type Dictionary, eachLeaf, plain, readAugE, updateDictionary, writeAugE } from './dictionary.ts';
 import { type OutQueue, readQueue, writeQueue } from './queue.ts';
 
 /** `ExtBlkRef` with the lt as a number to compare. */

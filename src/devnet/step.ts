@@ -1,3 +1,4 @@
+import { updateDictionary } from '../chain/dictionary.ts';
 import type { Shard } from '../chain/model.ts';
 import type { CellSet } from '../chain/proof.ts';
 import { FULL_SHARD, shardChildren, shardContains, shardParent } from '../chain/shard-ident.ts';
@@ -6,7 +7,6 @@ import { KEY_BITS, keyMaxLt } from './augmentations.ts';
 import { collate } from './collator.ts';
 import { derive, withValidators } from './configuration.ts';
 import type { EndLtAt, Neighbour } from './delivery.ts';
-import { updateDictionary } from './dictionary.ts';
 import { type Genesis, GLOBAL_ID } from './genesis.ts';
 import type { TextCache } from './ledger.ts';
 import { alignedLt, laterLt } from './lt.ts';

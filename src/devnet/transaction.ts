@@ -1,6 +1,6 @@
 import { type Cell, Slice } from '../chain/builder.ts';
+import { eachLeaf } from '../chain/dictionary.ts';
 import { readCoins } from './augmentations.ts';
-import { eachLeaf } from './dictionary.ts';
 
 /** What collation needs of a transaction the executor made. */
 export interface ExecutedTransaction {

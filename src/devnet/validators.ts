@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Builder, type Cell } from '../chain/builder.ts';
+import { plain, updateDictionary } from '../chain/dictionary.ts';
 import { sha256Of } from '../chain/hash.ts';
 import type { BlockIdExt } from '../chain/model.ts';
 import {
@@ -12,7 +13,6 @@ import {
 import { masterchainGroup, nodeIdShort, type Validator, type ValidatorGroup } from '../chain/validators.ts';
 import { deriveKeys, type Keys } from './actors/keys.ts';
 import { derive } from './configuration.ts';
-import { plain, updateDictionary } from './dictionary.ts';
 
 /** How many validators there are. */
 export interface ValidatorNumbers {

@@ -1,7 +1,7 @@
 import { PRUNED } from '../../chain/boc.ts';
 import { Cell } from '../../chain/builder.ts';
+import { findLeaf } from '../../chain/dictionary.ts';
 import { KEY_BITS } from '../augmentations.ts';
-import { findLeaf } from '../dictionary.ts';
 import { readMcExtra } from '../masterchain.ts';
 import { mcStateExtra } from './proofs.ts';
 

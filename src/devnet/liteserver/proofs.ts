@@ -1,8 +1,8 @@
 import { type Cell, Slice, type Visit } from '../../chain/builder.ts';
+import { findLeaf } from '../../chain/dictionary.ts';
 import type { Hash } from '../../chain/model.ts';
 import { merkleProof } from '../../chain/proof.ts';
 import { depthBalance, KEY_BITS, readCoins } from '../augmentations.ts';
-import { findLeaf } from '../dictionary.ts';
 
 /** Walks what a proof is about; the cells it visits are shown, all others pruned. */
 export type Show = (visit: Visit) => void;

@@ -1,9 +1,9 @@
 import { type Cell, Slice, toBoc, type Visit } from '../../chain/builder.ts';
+import { findLeaf, readAugE } from '../../chain/dictionary.ts';
 import type { Hash } from '../../chain/model.ts';
 import { blockIdExtToTl, type LiteAnswer, type TlBlockIdExt } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import { KEY_BITS, keyMaxLt } from '../augmentations.ts';
-import { findLeaf, readAugE } from '../dictionary.ts';
 import { readMcExtra } from '../masterchain.ts';
 import type { BlockPlace, Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';

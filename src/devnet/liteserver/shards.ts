@@ -1,10 +1,10 @@
 import { Builder, type Cell, Slice, toBoc, type Visit } from '../../chain/builder.ts';
+import { findLeaf } from '../../chain/dictionary.ts';
 import type { BlockIdExt, Hash, Shard } from '../../chain/model.ts';
 import { FULL_SHARD, shardChildren, shardContains } from '../../chain/shard-ident.ts';
 import { blockIdExtToTl, shardFromTl, type TlBlockIdExt } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import { KEY_BITS } from '../augmentations.ts';
-import { findLeaf } from '../dictionary.ts';
 import type { BlockPlace } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { HEADER, prove, showBlockShards, showHeader, showStateShards } from './proofs.ts';

@@ -1,10 +1,10 @@
 import { type Cell, parseBoc, Slice, toBoc, type Visit } from '../../chain/builder.ts';
+import { eachLeaf, findLeaf } from '../../chain/dictionary.ts';
 import type { Hash } from '../../chain/model.ts';
 import { FULL_SHARD, shardContains } from '../../chain/shard-ident.ts';
 import { blockIdExtToTl, LiteServerError } from '../../node/lite-api.ts';
 import type { LiteHandlers } from '../../node/lite-server.ts';
 import { KEY_BITS, readCoins } from '../augmentations.ts';
-import { eachLeaf, findLeaf } from '../dictionary.ts';
 import type { Chain } from '../model.ts';
 import type { Blocks } from './blocks.ts';
 import { blockParts, prove, showHeader } from './proofs.ts';

@@ -1,1 +1,0 @@
-export * from '../chain/dictionary.ts';
