@@ -216,8 +216,8 @@ export function accountQueries(reading: NewestReading) {
     },
 
     /**
-     * From the signed table in balance order (clickhouse.md 5.4): rows beyond the page are read so that what was
-     * withdrawn can be taken out, more of them when that was not enough.
+     * From `balances`, where rows that cancel stand in the order of the balance: rows beyond the page are read so that
+     * what was withdrawn can be taken out, more of them when that was not enough.
      */
     async topBalances(page: Page, context: QueryContext): Promise<BalanceRecord[]> {
       const order = {

@@ -7,8 +7,9 @@
  * answer starts the step at once, nothing sleeps in between.
  *
  * Every block is checked against the hashes of the block that refers to it, the masterchain blocks against their
- * predecessors, and nothing goes into the log before signatures of validators cover it (follow-proof.ts). What is in the log is the position: after any kind of death the next run goes on behind the last
- * sealed step and completes a half-written one.
+ * predecessors, and nothing goes into the log before signatures of validators cover it (follow-proof.ts). What is in the
+ * log is the position: after any kind of death the next run goes on behind the last sealed step and completes a
+ * half-written one.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
