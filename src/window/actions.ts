@@ -5,18 +5,19 @@ import {
   compareByTime,
   nextActions,
   readActionCursor,
-} from '../../clickhouse/queries/actions.ts';
+} from '../../clickhouse/queries/action-order.ts';
 import { type TraceOrder, traceOrder } from '../../clickhouse/queries/traces.ts';
 import { contentTest } from '../chain/actions/content.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Hash } from '../chain/model.ts';
 import type { ActionFilter, ActionRecord, Rows } from '../chain/records.ts';
 import { HeldAction } from './action-row.ts';
+import { Candidate } from './candidate.ts';
 import { idOf } from './chunk.ts';
 import { behindPrefix, columnOf, keyPrefix, layoutOf } from './kind.ts';
 import { actionKind, traceKind, typeKey } from './kinds.ts';
 import { listPage, pageOf, WHOLE } from './listing.ts';
-import { aheadOf, Candidate, Selected, type Selection } from './select.ts';
+import { aheadOf, Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import { isAllOf, tracedHere, traceRows } from './traces.ts';
 

@@ -9,11 +9,12 @@ import {
 import { shardOf } from '../../clickhouse/queries/keys.ts';
 import type { Hash } from '../chain/model.ts';
 import type { BlockFilter, BlockRecord, Rows } from '../chain/records.ts';
+import { Candidate } from './candidate.ts';
 import { columnOf, layoutOf } from './kind.ts';
 import { blockKind, topKind } from './kinds.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { blockOf } from './rows.ts';
-import { Candidate, Selected, type Selection } from './select.ts';
+import { Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import type { Found, View } from './view.ts';
 

@@ -2,10 +2,11 @@ import type { EventFilter, TokenEvent } from '../chain/contract-records.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { TracePlace } from '../chain/records.ts';
+import type { Candidate } from './candidate.ts';
 import { burnKind, type EventKind, itemTransferKind, transferKind } from './kinds.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { transactionOf } from './rows.ts';
-import type { Candidate, Selection } from './select.ts';
+import type { Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import { transactionsAt } from './transactions.ts';
 

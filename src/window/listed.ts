@@ -2,9 +2,9 @@
 import type { Address, BlockId, Decimal, Hash, Message, Transaction } from '../chain/model.ts';
 import type { KnownState, MessageRecord, TransactionRecord } from '../chain/records.ts';
 import { LazyMessage, LazyTransaction } from '../chain/stored.ts';
+import type { Candidate } from './candidate.ts';
 import { transactionKind } from './kinds.ts';
 import { type MessageRow, transactionOf } from './rows.ts';
-import type { Candidate } from './select.ts';
 
 /** A transaction by its place and its form; anything else of it is read while the view lasts. */
 export function listedTransaction(row: Candidate, form: Buffer): TransactionRecord {

@@ -1,8 +1,9 @@
 /** A page of a listing of any kind, from the window and what the tables hold below it. */
 import type { Page } from '../chain/records.ts';
+import type { Candidate } from './candidate.ts';
 import type { Kind } from './kind.ts';
 import { mergePage, WHOLE } from './merge.ts';
-import { aheadOf, type Candidate, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
+import { aheadOf, type Clocks, reachesBelow, Selected, type Selection } from './select.ts';
 import type { View } from './view.ts';
 
 export interface Listing<R> {

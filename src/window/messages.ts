@@ -12,6 +12,7 @@ import {
 import { distinct } from '../chain/hash.ts';
 import type { Hash, Message } from '../chain/model.ts';
 import type { MessageFilter, MessageRecord, Rows } from '../chain/records.ts';
+import { Candidate } from './candidate.ts';
 import { idOf, stepOf } from './chunk.ts';
 import type { Entry } from './engine.ts';
 import { behindPrefix, keyPrefix, layoutOf } from './kind.ts';
@@ -19,7 +20,7 @@ import { messageKind, transactionKind } from './kinds.ts';
 import { keyedMessage, listedMessage } from './listed.ts';
 import { listPage, WHOLE } from './listing.ts';
 import { MessageRow, transactionOf } from './rows.ts';
-import { Candidate, Selected } from './select.ts';
+import { Selected } from './select.ts';
 import type { Sides } from './sides.ts';
 import type { View } from './view.ts';
 

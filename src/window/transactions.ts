@@ -18,6 +18,7 @@ import type {
   TransactionRecord,
   TransactionsByMessageFilter,
 } from '../chain/records.ts';
+import { Candidate } from './candidate.ts';
 import { stepOf } from './chunk.ts';
 import { columnOf, layoutOf } from './kind.ts';
 import { blockKind, transactionKind } from './kinds.ts';
@@ -25,7 +26,7 @@ import { listedTransaction } from './listed.ts';
 import { listPage, pageOf, WHOLE } from './listing.ts';
 import { endsByHash, messageAt } from './messages.ts';
 import { transactionOf } from './rows.ts';
-import { Candidate, Selected, type Selection } from './select.ts';
+import { Selected, type Selection } from './select.ts';
 import type { Sides } from './sides.ts';
 import type { Found, View } from './view.ts';
 

@@ -3,7 +3,7 @@
  * of them.
  */
 import { expect, it } from 'vitest';
-import { compareActions, compareByTime, readActionCursor } from '../../../clickhouse/queries/actions.ts';
+import { compareActions, compareByTime, readActionCursor } from '../../../clickhouse/queries/action-order.ts';
 import { BadCursor, makeCursor } from '../../../clickhouse/queries/keys.ts';
 import { createFakeSource } from '../../../test/fake-source.ts';
 import { madeAction } from '../../../test/made-chain.ts';

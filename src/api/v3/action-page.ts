@@ -2,7 +2,7 @@
  * A page of actions in the order of the contract. Inside a trace sources cut it by `end_lt`; of a time window it ends by
  * `end_utime`, then id (spec v3 endpoints 4.3), which is another order of those that end in one second.
  */
-import { compareActions } from '../../../clickhouse/queries/actions.ts';
+import { compareActions } from '../../../clickhouse/queries/action-order.ts';
 import { traceOrder } from '../../../clickhouse/queries/traces.ts';
 import { distinct, hashKey } from '../../chain/hash.ts';
 import type { Hash } from '../../chain/model.ts';
