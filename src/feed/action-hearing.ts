@@ -6,7 +6,7 @@ import { rawAddress, workchainOf } from '../chain/address.ts';
 import { isBetween } from '../chain/decimal.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { ActionsEvent, ToldAction, TraceEvent } from './events.ts';
-import type { Filter, Subscription } from './protocol.ts';
+import type { Filter, Subscription } from './subscription.ts';
 
 export interface ActionHearing {
   /**

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type KeyCounts, NO_LIMIT } from './key-counts.ts';
 import type { Load } from './load.ts';
 import type { FeedMetrics } from './metrics.ts';
-import type { Subscription } from './protocol.ts';
+import type { Subscription } from './subscription.ts';
 
 /** A connection that was taken. To be released once. */
 export interface Admitted {

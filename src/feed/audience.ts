@@ -2,7 +2,7 @@
 import type { Address } from '../chain/model.ts';
 import { accountsOf, type FeedEvent } from './events.ts';
 import { accountKey, awaits, tokenKeys } from './hearing.ts';
-import type { Subscription } from './protocol.ts';
+import type { Subscription } from './subscription.ts';
 
 export interface Member {
   readonly subscription: Subscription;

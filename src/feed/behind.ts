@@ -5,9 +5,9 @@ import type { FeedEvent } from './events.ts';
 import type { Line } from './line.ts';
 import type { FeedMetrics } from './metrics.ts';
 import { comparePlaces, encodeCursor, endOf, type Place } from './place.ts';
-import type { Subscription } from './protocol.ts';
 import type { FeedStep, Wants } from './step.ts';
 import type { StepReader } from './steps.ts';
+import type { Subscription } from './subscription.ts';
 import { createTurns } from './turns.ts';
 import { wantsOf } from './wants.ts';
 

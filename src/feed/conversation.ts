@@ -7,7 +7,8 @@ import type { Line } from './line.ts';
 import { loadOf, loadOfBoth } from './load.ts';
 import type { Named, Names } from './names.ts';
 import { CursorError } from './place.ts';
-import { goesOn, type Request, RequestError, type Subscription } from './protocol.ts';
+import { type Request, RequestError } from './protocol.ts';
+import { goesOn, type Subscription } from './subscription.ts';
 import type { Pauses } from './turns.ts';
 
 /** Of an answer; fields that are undefined are not printed. */

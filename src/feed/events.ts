@@ -13,7 +13,7 @@ import type {
 } from '../chain/records.ts';
 import { formedMessage } from './formed-message.ts';
 import { BLOCKS, type Place } from './place.ts';
-import type { EventType } from './protocol.ts';
+import type { EventType } from './subscription.ts';
 
 interface Told {
   /** Of what is not final: up to where final events were told when it was. */

@@ -14,9 +14,9 @@ import type { FeedMetrics } from './metrics.ts';
 import type { Notifier } from './notification.ts';
 import { beginning, CursorError, comparePlaces, decodeCursor, encodeCursor, endOf, type Place } from './place.ts';
 import { createProspects, type ProspectsOptions } from './prospects.ts';
-import { goesOn, NOTHING, type Start, type Subscription } from './protocol.ts';
 import type { FeedStep } from './step.ts';
 import type { StepReader } from './steps.ts';
+import { goesOn, NOTHING, type Start, type Subscription } from './subscription.ts';
 import { wantsOf } from './wants.ts';
 
 export interface Feed {

@@ -13,7 +13,7 @@ import {
   type OneTransactionEvent,
   type TraceWideEvent,
 } from './events.ts';
-import type { EventType, Filter, Subscription } from './protocol.ts';
+import type { EventType, Filter, Subscription } from './subscription.ts';
 
 export interface Hearing {
   /** It looks only at what the subscription asks for: a transaction is decoded when need be. */

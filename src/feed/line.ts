@@ -4,7 +4,7 @@ import { eventId, type FeedEvent } from './events.ts';
 import { type Hearing, hearing } from './hearing.ts';
 import type { Notifier, Pieces, Surroundings } from './notification.ts';
 import { comparePlaces, encodeCursor, type Place } from './place.ts';
-import type { Subscription } from './protocol.ts';
+import type { Subscription } from './subscription.ts';
 
 /** What an event is found again by. */
 export interface Mark {

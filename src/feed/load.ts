@@ -1,5 +1,5 @@
 /** What a subscription costs its process while it stands. */
-import type { Subscription } from './protocol.ts';
+import type { Subscription } from './subscription.ts';
 
 export interface Load {
   addresses: number;

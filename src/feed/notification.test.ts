@@ -8,7 +8,7 @@ import { addressOf, rawAddress } from '../chain/address.ts';
 import type { FeedEvent } from './events.ts';
 import { hearing } from './hearing.ts';
 import { createNotifier, type Surroundings } from './notification.ts';
-import { NOTHING } from './protocol.ts';
+import { NOTHING } from './subscription.ts';
 import { actionsEvent, toldAction } from './trace-events.ts';
 
 const around: Surroundings = {

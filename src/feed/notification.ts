@@ -24,7 +24,7 @@ import {
 } from './events.ts';
 import type { Hearing } from './hearing.ts';
 import { encodeCursor } from './place.ts';
-import type { EventType, Subscription } from './protocol.ts';
+import type { EventType, Subscription } from './subscription.ts';
 
 /** What is beside the events of a step. */
 export interface Surroundings {

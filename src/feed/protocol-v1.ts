@@ -5,18 +5,16 @@
 import { z } from 'zod';
 import { accountKey } from './hearing.ts';
 import {
-  type EventType,
   echoed,
   firstIssue,
-  NOTHING,
   type Request,
   RequestError,
   readAddresses,
   readEnvelope,
   readJson,
-  type Subscription,
   sticky,
 } from './protocol.ts';
+import { type EventType, NOTHING, type Subscription } from './subscription.ts';
 
 const TYPES = [
   'transactions',

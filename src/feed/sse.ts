@@ -8,7 +8,8 @@ import { type Admission, type Admitted, actionsVersion, RefusedError, refusalOfE
 import { subscribe } from './conversation.ts';
 import type { Feed } from './feed.ts';
 import { LOW_WATER, type Sink } from './line.ts';
-import { goesOn, RequestError, type Subscription } from './protocol.ts';
+import { RequestError } from './protocol.ts';
+import { goesOn, type Subscription } from './subscription.ts';
 
 export interface SseOptions {
   /** Of a body, or of a query in its form. @throws {RequestError} */

@@ -18,10 +18,11 @@ import { createNames } from './names.ts';
 import { createNotifier } from './notification.ts';
 import { NO_NETWORK } from './place.ts';
 import type { Positions } from './positions.ts';
-import { NOTHING, readBody, readRequest } from './protocol.ts';
+import { readBody, readRequest } from './protocol.ts';
 import { NOTHING_V1, readBodyV1, readRequestV1 } from './protocol-v1.ts';
 import { createSse } from './sse.ts';
 import { createStepReader } from './steps.ts';
+import { NOTHING } from './subscription.ts';
 import { createFeedSockets, type FeedSockets } from './websocket.ts';
 
 export interface FeedLimits {

@@ -1,6 +1,7 @@
 /** What those who are told of a step want to know of it. */
-import type { EventType, Subscription } from './protocol.ts';
+
 import type { Part, Wants } from './step.ts';
+import type { EventType, Subscription } from './subscription.ts';
 
 /** Null for what is told out of the transactions alone, or because of its trace. */
 const PART_OF: Readonly<Record<EventType, Part | null>> = {

@@ -13,7 +13,8 @@ import { createHostCounts } from './key-counts.ts';
 import type { Sink } from './line.ts';
 import { createFeedMetrics } from './metrics.ts';
 import { createNames } from './names.ts';
-import { NOTHING, readRequest } from './protocol.ts';
+import { readRequest } from './protocol.ts';
+import { NOTHING } from './subscription.ts';
 import { createFeedSockets } from './websocket.ts';
 
 const fed = useFedChain();

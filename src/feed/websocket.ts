@@ -10,7 +10,8 @@ import type { Feed } from './feed.ts';
 import { createFrames } from './frames.ts';
 import { LOW_WATER, type Sink } from './line.ts';
 import type { Names } from './names.ts';
-import type { Request, Subscription } from './protocol.ts';
+import type { Request } from './protocol.ts';
+import type { Subscription } from './subscription.ts';
 import { createPauses } from './turns.ts';
 
 export interface WebSocketOptions {

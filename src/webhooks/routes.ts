@@ -9,7 +9,8 @@ import { limit as pageLimit, offset as pageOffset } from '../api/v3/parameters.t
 import type { Feed } from '../feed/feed.ts';
 import { CursorError } from '../feed/place.ts';
 import type { Positions } from '../feed/positions.ts';
-import { RequestError, readSubscriber, type Start } from '../feed/protocol.ts';
+import { RequestError, readSubscriber } from '../feed/protocol.ts';
+import type { Start } from '../feed/subscription.ts';
 import type { IsAllowed } from './addresses.ts';
 import { refusalOf } from './poster.ts';
 import { isSecret, newSecret } from './signature.ts';
