@@ -4,7 +4,7 @@ import { openBoc } from '../chain/boc.ts';
 import { Builder, type Cell, Slice } from '../chain/builder.ts';
 import { DecodeError } from '../chain/errors.ts';
 import { writeExternalMessage } from '../chain/external-message.ts';
-import { ACTIONS } from '../chain/layouts/messages.ts';
+import { outActions } from '../chain/layouts/messages.ts';
 import type { Address } from '../chain/model.ts';
 import { decodeTransaction } from '../chain/transaction.ts';
 import { type Account, EMPTY } from './account.ts';
@@ -158,9 +158,9 @@ function actionFees(list: Cell, config: Cell, masterchain: boolean): bigint {
 
 function actionFee(action: Slice, prices: Record<'true' | 'false', ForwardPrices>, masterchain: boolean): bigint {
   const tag = action.u(32);
-  if (tag === ACTIONS.setCode.tag) throw new EstimateError('action_set_code unsupported');
-  if (tag === ACTIONS.reserve.tag || tag === ACTIONS.changeLibrary.tag) return 0n;
-  const mode = tag === ACTIONS.send.tag ? action.u(8) : 0xff;
+  if (tag === outActions.setCode.tag) throw new EstimateError('action_set_code unsupported');
+  if (tag === outActions.reserve.tag || tag === outActions.changeLibrary.tag) return 0n;
+  const mode = tag === outActions.send.tag ? action.u(8) : 0xff;
   if (mode & ~0xf3 || (mode & 0xc0) === 0xc0) throw new EstimateError("can't parse send_msg");
   try {
     const { size, toMasterchain } = sentMessage(action.ref());

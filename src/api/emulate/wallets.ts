@@ -2,7 +2,7 @@
 import { workchainOf } from '../../chain/address.ts';
 import { Builder, type Cell } from '../../chain/builder.ts';
 import type { WalletState, WalletType } from '../../chain/contracts/wallets.ts';
-import { ACTIONS } from '../../chain/layouts/messages.ts';
+import { outActions } from '../../chain/layouts/messages.ts';
 import { w5ExternalSignedRequest } from '../../chain/layouts/wallets.ts';
 import type { Address } from '../../chain/model.ts';
 
@@ -44,7 +44,7 @@ export function walletBody(wallet: Connectable, transfers: readonly Transfer[], 
   if (layout === 'v5') {
     // An OutList is a chain of cells, the last action outermost.
     const actions = messages.reduce(
-      (before, message) => new Builder().ref(before).u(ACTIONS.send.tag, 32).u(MODE, 8).ref(message).cell(),
+      (before, message) => new Builder().ref(before).u(outActions.send.tag, 32).u(MODE, 8).ref(message).cell(),
       new Builder().cell(),
     );
     return head(new Builder().u(w5ExternalSignedRequest.opcode, 32))

@@ -3,7 +3,7 @@ import type { Boc } from '../boc.ts';
 import { Cursor } from '../cursor.ts';
 import { DecodeError } from '../errors.ts';
 import { CellView } from '../layouts/cell-view.ts';
-import { ACTIONS } from '../layouts/messages.ts';
+import { outActions } from '../layouts/messages.ts';
 import { w5ExternalSignedRequest } from '../layouts/wallets.ts';
 import { decodeMessage } from '../message.ts';
 import type { Message } from '../model.ts';
@@ -76,7 +76,7 @@ function walletV5Messages(body: Cursor): Asked[] {
   for (let actions = 0; list !== null && list.refsLeft > 0; actions++) {
     if (actions === MAX_ACTIONS) throw new DecodeError('more actions than a transaction has');
     const before = list.open();
-    if (list.u(32) === ACTIONS.send.tag) {
+    if (list.u(32) === outActions.send.tag) {
       list.skip(8);
       messages.push(readMessage(list.boc, list.nextRef()));
     }

@@ -55,7 +55,7 @@ export type RelaxedMessage = ValueOf<typeof relaxedMessage>;
 export const modeAndMessage = record(null, { mode: u8, msg: ref(relaxedMessage) });
 
 /** Constructors of `OutAction`. */
-export const ACTIONS = {
+export const outActions = {
   send: variant('action_send_msg', 32, 0x0ec3c86d, { mode: u8, out_msg: ref(relaxedMessage) }),
   setCode: variant('action_set_code', 32, 0xad4de08e, { new_code: cell }),
   reserve: variant('action_reserve_currency', 32, 0x36e6b809, { mode: u8, currency: currencies }),
@@ -70,7 +70,13 @@ export const ACTIONS = {
 };
 
 /** `OutAction`. */
-export const outAction = union('OutAction', ACTIONS.send, ACTIONS.setCode, ACTIONS.reserve, ACTIONS.changeLibrary);
+export const outAction = union(
+  'OutAction',
+  outActions.send,
+  outActions.setCode,
+  outActions.reserve,
+  outActions.changeLibrary,
+);
 
 export type OutAction = ValueOf<typeof outAction>;
 

@@ -11,7 +11,7 @@ import {
   storeMessageRelaxed,
 } from '@ton/core';
 import { WalletContractV3R2, WalletContractV4, WalletContractV5R1 } from '@ton/ton';
-import { ACTIONS } from '../../chain/layouts/messages.ts';
+import { outActions } from '../../chain/layouts/messages.ts';
 import { w5ExternalSignedRequest } from '../../chain/layouts/wallets.ts';
 import { deriveKeys, type Keys } from './keys.ts';
 
@@ -131,7 +131,7 @@ function bodyV5(id: number, order: Order, keys: Keys): Cell {
     (before, message) =>
       beginCell()
         .storeRef(before)
-        .storeUint(ACTIONS.send.tag, 32)
+        .storeUint(outActions.send.tag, 32)
         .storeUint(message.mode ?? USUAL_MODE, 8)
         .storeRef(cellOf(message))
         .endCell(),
