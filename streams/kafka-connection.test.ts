@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import RequestQueue from 'kafkajs/src/network/requestQueue/index.js';
+import { expect, it, vi } from 'vitest';
 import { createKafka, PATIENT_RETRY } from './kafka-connection.ts';
 
 function warnings() {
@@ -24,4 +25,38 @@ it('does not warn of each writer that it opens, nor pass over what comes behind 
   expect(warned).toEqual([]);
   kafka.logger().error('Connection error');
   expect(warned).toEqual(['Kafka: Connection error']);
+});
+
+it('looks for what waits to be sent only while something waits', () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new RequestQueue({
+      maxInFlightRequests: null,
+      requestTimeout: 1_000,
+      enforceRequestTimeout: false,
+      clientId: 'test',
+      broker: 'localhost:9092',
+      logger: warnings().kafka.logger(),
+      isConnected: () => true,
+    });
+    const sent: number[] = [];
+    const ask = (correlationId: number): void => {
+      const entry = { correlationId, resolve: () => undefined };
+      queue.push({ entry, expectResponse: true, sendRequest: () => void sent.push(correlationId) });
+    };
+    const answer = (correlationId: number): void =>
+      queue.fulfillRequest({ correlationId, payload: Buffer.alloc(0), size: 0 });
+    ask(1);
+    answer(1);
+    expect(vi.getTimerCount()).toBe(0);
+    queue.maybeThrottle(50);
+    ask(2);
+    expect(sent).toEqual([1]);
+    vi.advanceTimersByTime(50);
+    expect(sent).toEqual([1, 2]);
+    answer(2);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

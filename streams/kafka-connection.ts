@@ -2,6 +2,7 @@ import { connect as connectPlain, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type LogEntry, logLevel } from 'kafkajs';
 import Cluster from 'kafkajs/src/cluster/index.js';
+import RequestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import { LogError, type StoredRecord } from './log.ts';
 import { createSeldom } from './seldom.ts';
 
@@ -50,6 +51,14 @@ const UNKNOWN_TOPIC = 'This server does not host this topic-partition';
 const NOT_MADE = 'Topic creation errors';
 /** Said of each idempotent producer whose tries have an end. One that fails is not used again (kafka-writer.ts). */
 const TRIES_END = 'Limiting retries for the idempotent producer may invalidate EoS guarantees';
+
+// kafkajs looks every millisecond for what waits to be sent, from the first answer of a connection on and also where
+// nothing waits: one or two hundredths of a core each, and a warning of Node 24, as the delay is negative (its issues
+// 1704, 1751). What comes to wait later sets the timer itself.
+const { scheduleCheckPendingRequests } = RequestQueue.prototype;
+RequestQueue.prototype.scheduleCheckPendingRequests = function (): void {
+  if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
+};
 
 export function createKafka(options: KafkaConnectionOptions): Kafka {
   return new Kafka({

@@ -54,3 +54,31 @@ declare module 'kafkajs/src/cluster/index.js' {
     ): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
   }
 }
+
+/** What a connection has not sent yet and what it awaits. */
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  import type { Logger } from 'kafkajs';
+
+  interface PushedRequest {
+    entry: { correlationId: number; resolve: (answer: unknown) => void };
+    expectResponse: boolean;
+    sendRequest: () => void;
+  }
+
+  export default class RequestQueue {
+    constructor(options: {
+      maxInFlightRequests: number | null;
+      requestTimeout: number;
+      enforceRequestTimeout: boolean;
+      clientId: string;
+      broker: string;
+      logger: Logger;
+      isConnected: () => boolean;
+    });
+    readonly pending: unknown[];
+    push(request: PushedRequest): void;
+    fulfillRequest(response: { correlationId: number; payload: Buffer; size: number }): void;
+    maybeThrottle(ms: number): void;
+    scheduleCheckPendingRequests(): void;
+  }
+}
