@@ -4,6 +4,7 @@ import { type ClickHouse, ClickHouseQueryError } from './client.ts';
 import { createLease, keepLease, LEASES_TABLE, type Lease, type Terms, type Turn } from './lease.ts';
 import { identifier, textLiteral } from './literal.ts';
 import { type Migration, MigrationError, readMigrations } from './migration-files.ts';
+import { isTransient } from './query-error.ts';
 import { RowWriter } from './rowbinary.ts';
 import type { ClickHouseLogger } from './settings.ts';
 
@@ -101,13 +102,22 @@ async function applyInTurn(options: MigrateOptions, lease: Lease, left: () => Pr
   const done: string[] = [];
   let isTold = false;
   for (;;) {
-    await lease.tend(signal);
+    // It has a short time. A server that is away fails the next question, which has a long one.
+    const isTended = await lease.tend(signal).then(
+      () => true,
+      (error: unknown) => {
+        if (isTransient(error)) return false;
+        throw error;
+      },
+    );
     const waiting = await left();
     if (waiting.length === 0) return done;
     if (!lease.held) {
       const { database } = clickhouse;
-      if (!isTold) logger.info({ database }, 'another process is bringing the schema up to date: waiting for it');
-      isTold = true;
+      if (isTended && !isTold) {
+        logger.info({ database }, 'another process is bringing the schema up to date: waiting for it');
+        isTold = true;
+      }
       await sleep(WAIT_MS, undefined, { signal });
       continue;
     }
