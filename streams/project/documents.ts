@@ -9,6 +9,7 @@ import { decodeDocument, type StoredDocument } from '../document-record.ts';
 import { EnvelopeError } from '../envelope.ts';
 import { createFollower, type Followed } from '../follow.ts';
 import type { EventLog, ReadOptions } from '../log.ts';
+import { PositionError, rebuildAdvice } from './position.ts';
 
 export interface DocumentsOptions {
   log: EventLog;
@@ -29,28 +30,45 @@ const placeRow = z.object({ next: z.coerce.number() });
 
 type Batch = { rows: StoredDocument[] };
 
-/** All that the topic has now. @throws {LogError} */
+/** All that the topic has now. @throws {LogError} @throws {PositionError} */
 export async function projectDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
   const { log, topic } = options;
-  const end = await log.end(topic);
-  const from = await position(options, signal);
-  if (from >= end) return;
+  const from = await start(options, signal);
+  if (from === (await log.end(topic))) return;
   for await (const { items } of read(options, from, { signal, stopAtEnd: true })) await write(options, items, signal);
 }
 
-/** The same, and what comes; trouble is told and tried again. Resolves when the signal aborts. */
-export function followDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
+/** The same, and what comes; other trouble is told and tried again. Resolves when the signal aborts. @throws {PositionError} */
+export async function followDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
   const { log, topic, continuous, onTrouble } = options;
-  return createFollower<Batch>({
+  const refused = new AbortController();
+  await createFollower<Batch>({
     log,
     topic,
     read: (from, how) => read(options, from, how),
-    position: (aborted) => position(options, aborted),
+    position: (aborted) => start(options, aborted),
     take: (batch, aborted) => write(options, batch, aborted),
-    onTrouble,
+    onTrouble: (error) => (error instanceof PositionError ? refused.abort(error) : onTrouble(error)),
     continuous,
     maxBytes: BATCH_BYTES,
-  }).run(signal);
+  }).run(AbortSignal.any([signal, refused.signal]));
+  refused.signal.throwIfAborted();
+}
+
+/**
+ * Behind what the table has. Of a topic that was made anew its rows would hide what is fetched from now on: they are newer
+ * by their place.
+ * @throws {PositionError} when the topic ends before
+ */
+async function start(options: DocumentsOptions, signal: AbortSignal): Promise<number> {
+  const { log, topic } = options;
+  const next = await position(options, signal);
+  const end = await log.end(topic);
+  if (end >= next) return next;
+  throw new PositionError(
+    `topic ${topic} ends at offset ${end}, the tables have its records up to ${next}: give the log the tables were ` +
+      `made from, or ${rebuildAdvice()}`,
+  );
 }
 
 /** Behind the newest record that the table has. */

@@ -253,6 +253,18 @@ describe('a batch with cells', () => {
   });
 });
 
+describe('documents', () => {
+  it('of a topic that was made anew and is shorter end the projector', async () => {
+    const clickhouse = await freshTables('good');
+    await clickhouse.command("INSERT INTO documents (uri_hash, place) SELECT unhex(repeat('11', 32)), 2");
+    for (const stopAtEnd of [true, false]) {
+      await expect(run(clickhouse, {}, { stopAtEnd })).rejects.toThrow(
+        /documents\.v1 ends at offset 0, the tables have its records up to 3: .*"tonstream rebuild"/,
+      );
+    }
+  });
+});
+
 describe('tonstream verify and rebuild', () => {
   function command(run: Parameters<typeof runCommand>[0]) {
     const words = ['--data-dir', home, '--clickhouse-url', server.server.url, '--clickhouse-database', 'good'];

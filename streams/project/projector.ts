@@ -85,14 +85,19 @@ export async function project(options: ProjectorOptions, signal: AbortSignal): P
     const continuous = config.kafkaBrokers !== undefined;
     const parts = { log, topic: topics.documents, clickhouse, continuous, ...documentReports(options) };
     if (options.stopAtEnd) await projectDocuments(parts, signal);
-    else beside = followDocuments(parts, AbortSignal.any([signal, reading.signal]));
+    else {
+      beside = followDocuments(parts, AbortSignal.any([signal, reading.signal]));
+      // Thrown again below: what ends it ends the reading of steps as well.
+      beside.catch(() => reading.abort());
+    }
     await follow(options, done, { writer, counters }, AbortSignal.any([signal, reading.signal]));
     await writer.flush();
   } finally {
     reading.abort();
-    await beside;
+    await Promise.allSettled([beside]);
     await writer.close();
   }
+  await beside;
 }
 
 function documentReports({ logger }: ProjectorOptions): Pick<DocumentsOptions, 'onTrouble' | 'onUnreadable'> {
