@@ -272,7 +272,9 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     const before = await visit(browser, url);
     await vi.waitFor(async () => expect(await text(before.page, '#head')).toBe('50'), PATIENCE);
     const { page } = await open(url);
-    await page.locator('#lost').waitFor();
+    const said = 'The service refuses the connection: as many pages are open as the service keeps up to date.';
+    await vi.waitFor(async () => expect(await text(page, '#lost-why')).toBe(said), PATIENCE);
+    expect(await page.locator('#lost-seen').isVisible()).toBe(false);
     await before.close();
     await vi.waitFor(async () => expect(await text(page, '#head')).toBe('50'), PATIENCE);
   });
@@ -295,6 +297,25 @@ describe.skipIf(browserProgram === null)('page over a made-up chain', () => {
     await page.clock.resume();
     await vi.waitFor(async () => expect(await text(page, '#head')).toBe('51'), PATIENCE);
     expect(complaints).toEqual([]);
+  });
+
+  it('says how old it is, though what the service said is heard late', async () => {
+    const { url } = await start();
+    const { page } = await open('about:blank');
+    await page.addInitScript(`globalThis.lines = [];
+      globalThis.EventSource = class extends EventTarget { readyState = 0;
+        constructor() { super(); lines.push(this); } close() {} }`);
+    await page.goto(url);
+    // A page that slept hears then what waited for it.
+    await page.evaluate(`(() => {
+      const hear = (now) => lines.at(-1).dispatchEvent(new MessageEvent('beat', { data: JSON.stringify({ now }) }));
+      const began = Date.now();
+      hear(began);
+      Date.now = () => began + 9_000_000;
+      hear(began + 5_000);
+      lines.at(-1).onerror();
+    })()`);
+    expect(await text(page, '#lost-since')).toBe('2 h ago');
   });
 
   it('stands still while paused and shows the newest after', async () => {

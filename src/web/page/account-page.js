@@ -1,7 +1,7 @@
 /** An account: what it is, what it holds, what it did. */
 import { ApiError, apiUrl, ask, atMost, book, ROOT, tokenOf } from './ask.js';
 import { element, say, setText } from './elements.js';
-import { extraCurrencies, short } from './format.js';
+import { extraCurrencies, moment, sentence, short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import {
   accountLink,
@@ -28,6 +28,8 @@ const WAITING_MS = 2_000;
 const EVERY_MS = 1_000;
 /** After a failure that nothing else ends. */
 const RETRY_MS = 5_000;
+/** Between two times that a screen reader is told of what is new. */
+const SAY_EVERY_MS = 30_000;
 const HISTORY = ['Transaction', 'Time', 'Operation', 'Value', 'Fees', 'Outcome'];
 
 export async function accountPage(given) {
@@ -65,8 +67,10 @@ export async function accountPage(given) {
   const waiting = element('tbody', { class: 'waiting' });
   body.before(waiting);
   const live = element('span', { class: 'pill', id: 'line', 'data-state': 'connecting' }, 'Connecting');
+  const lost = element('p', { class: 'notice bad', id: 'lost', hidden: '' });
   const sections = [
     heading(book.rows.get(address)?.domain ?? 'Account', copied(friendly, 'address'), live),
+    lost,
     card('State', state, [jsonLink('accountStates', { address })]),
     ...held(address, jettons, items),
     card('Actions', acted.box),
@@ -90,7 +94,11 @@ export async function accountPage(given) {
     acted.take(told);
     return shown.length > 0;
   };
-  return { title: `${accountName(address)} · account`, sections, begin: () => follow(address, live, refresh) };
+  return {
+    title: `${accountName(address)} · account`,
+    sections,
+    begin: () => follow(address, { pill: live, lost }, refresh),
+  };
 }
 
 /** Transactions as rows of a table. */
@@ -130,7 +138,7 @@ function unsureRows(transactions) {
  * Hears of the account's transactions over the stream, from the moment they are sent, and asks again then; and as long
  * as something waits that may come to nothing.
  */
-function follow(address, pill, refresh) {
+function follow(address, { pill, lost }, refresh) {
   const query = new URLSearchParams({
     types: 'transactions',
     addresses: address,
@@ -140,16 +148,26 @@ function follow(address, pill, refresh) {
   let state = 'connecting';
   let failure = null;
   let isNews = false;
+  let saidAt = Number.NEGATIVE_INFINITY;
+  let freshAt = Date.now();
+  let refused = null;
   function tell() {
+    lost.hidden = state !== 'lost';
+    const why = refused === null ? 'Connection lost.' : `The service refuses the connection: ${sentence(refused)}`;
+    setText(lost, `${why} What you see is from ${moment(freshAt / 1000)}. Trying again.`);
     const isFailing = failure !== null && state === 'live';
     pill.dataset.state = isFailing ? 'lost' : state;
     setText(pill, isFailing ? failure : LINE_TEXT[state]);
   }
   const askSoon = inTurn(refresh, (error) => {
     failure = error?.message ?? null;
+    if (failure === null) freshAt = Date.now();
     if (isNews && failure === null) {
-      say('The account has new transactions');
       isNews = false;
+      if (performance.now() - saidAt >= SAY_EVERY_MS) {
+        saidAt = performance.now();
+        say('The account has new transactions');
+      }
     }
     tell();
   });
@@ -160,8 +178,11 @@ function follow(address, pill, refresh) {
       isNews ||= kind === 'event';
       askSoon();
     },
-    state(to) {
+    state(to, _retryAt, why) {
+      if (to === 'lost' && state !== 'lost') say('Connection lost');
+      else if (to === 'live' && state === 'lost') say('Connected again');
       state = to;
+      refused = why;
       tell();
     },
   });

@@ -20,6 +20,11 @@ export function plural(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
+/** What somebody says, with a full stop. */
+export function sentence(text) {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** A rate a second: two digits that count below ten, whole above a hundred. */
 export function rate(number) {
   if (number === 0) return '0';

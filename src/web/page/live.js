@@ -7,14 +7,17 @@ const HIDDEN_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 
+/** For what a refusal says in words. */
+const REFUSAL_MS = 5_000;
+
 /** What its states are called. */
 export const LINE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost' };
 
 /**
  * @param {string} url
  * @param {string[]} kinds names of events; `beat` where the line has beats
- * @param {{event(kind: string, data: unknown): void, state(state: 'connecting' | 'live' | 'lost', retryAt: number | null): void}} on
- *   `retryAt`: when it is tried again, in milliseconds since 1970
+ * @param {{event(kind: string, data: unknown): void, state(state: 'connecting' | 'live' | 'lost', retryAt: number | null, why: string | null): void}} on
+ *   `retryAt`: when it is tried again, in milliseconds since 1970; `why`: what the service refused it with, where it did
  */
 export function openLine(url, kinds, on) {
   let source = null;
@@ -22,6 +25,7 @@ export function openLine(url, kinds, on) {
   let retry = 0;
   let hiding = 0;
   let failures = 0;
+  let why = null;
 
   function open() {
     close();
@@ -30,13 +34,14 @@ export function openLine(url, kinds, on) {
     source.onerror = lost;
     for (const kind of kinds) source.addEventListener(kind, ({ data }) => received(kind, data));
     listen();
-    on.state(failures === 0 ? 'connecting' : 'lost', null);
+    on.state(failures === 0 ? 'connecting' : 'lost', null, why);
   }
 
   function received(kind, data) {
     failures = 0;
+    why = null;
     listen();
-    on.state('live', null);
+    on.state('live', null, null);
     on.event(kind, JSON.parse(data));
   }
 
@@ -53,12 +58,25 @@ export function openLine(url, kinds, on) {
   }
 
   function lost() {
+    // Closed by the browser: somebody answered, and not with events.
+    const isRefused = source?.readyState === EventSource.CLOSED;
     close();
     // Spread over time, so that a service that comes back is not met by all pages at once.
     const wait = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS) * (0.75 + Math.random() / 2);
     failures++;
+    const retryAt = Date.now() + wait;
     retry = setTimeout(open, wait);
-    on.state('lost', Date.now() + wait);
+    why = null;
+    on.state('lost', retryAt, why);
+    if (isRefused) void hearWhy(failures, retryAt);
+  }
+
+  /** A line keeps to itself what it was refused with. */
+  async function hearWhy(failure, retryAt) {
+    const told = await refusalOf(url);
+    if (told === null || failure !== failures || source !== null) return;
+    why = told;
+    on.state('lost', retryAt, why);
   }
 
   function restWhileHidden() {
@@ -77,4 +95,19 @@ export function openLine(url, kinds, on) {
   document.addEventListener('visibilitychange', restWhileHidden);
   open();
   restWhileHidden();
+}
+
+/** What the service refuses an address with; null where it does not, or not in words. */
+async function refusalOf(url) {
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort(), REFUSAL_MS);
+  try {
+    const response = await fetch(url, { signal: giveUp.signal });
+    return response.ok ? null : ((await response.json()).error ?? null);
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+    giveUp.abort();
+  }
 }

@@ -3,7 +3,7 @@ import { renderActions } from './actions.js';
 import { renderChain, timeElement } from './chain.js';
 import { renderDay } from './day.js';
 import { byId, say, setText } from './elements.js';
-import { age, ago, plural } from './format.js';
+import { age, ago, plural, sentence } from './format.js';
 import { LINE_TEXT, openLine } from './live.js';
 import { mindSearch } from './search.js';
 import { renderEmpty, renderStatus, renderTrouble } from './status.js';
@@ -17,7 +17,9 @@ let frame = 0;
 let paused = false;
 /** The service's clock minus ours, in milliseconds: ages are right where a clock is wrong. */
 let clockAhead = 0;
-let lastEventAt = Date.now();
+/** When the service spoke last, by its own clock; null before it did. */
+let heardAt = null;
+let isNewLine = true;
 let retryAt = null;
 let state = 'connecting';
 let saidAt = 0;
@@ -63,9 +65,12 @@ function drawSoon() {
 }
 
 function received(kind, data) {
-  lastEventAt = Date.now();
   if (kind === 'beat') {
-    clockAhead = data.now - Date.now();
+    heardAt = data.now;
+    // The beat that took the shortest way: one that waited in a slow line, or for a page that slept, makes old look new.
+    const ahead = data.now - Date.now();
+    clockAhead = isNewLine ? ahead : Math.max(clockAhead, ahead);
+    isNewLine = false;
     return;
   }
   newest[kind] = data;
@@ -73,22 +78,25 @@ function received(kind, data) {
   drawSoon();
 }
 
-function lineState(to, at) {
+function lineState(to, at, why) {
   retryAt = at;
+  if (to !== 'live') isNewLine = true;
   if (to !== state) {
     if (to === 'lost') {
-      byId('lost-since').replaceWith(lostSince());
+      byId('lost-seen').hidden = heardAt === null;
+      if (heardAt !== null) byId('lost-since').replaceWith(lostSince());
       say('Connection lost');
     } else if (state === 'lost') say('Connected again');
     state = to;
   }
   byId('lost').hidden = state !== 'lost';
+  setText(byId('lost-why'), why === null ? 'Connection lost.' : `The service refuses the connection: ${sentence(why)}`);
   document.body.classList.toggle('stale', state === 'lost');
   drawLine();
 }
 
 function lostSince() {
-  const time = timeElement(Math.floor((lastEventAt + clockAhead) / 1000), 'ago');
+  const time = timeElement(Math.floor(heardAt / 1000), 'ago');
   time.id = 'lost-since';
   return time;
 }
