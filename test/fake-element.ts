@@ -2,6 +2,7 @@
 export class FakeElement {
   readonly dataset: Record<string, string> = {};
   textContent = '';
+  isConnected = false;
   readonly children: (FakeElement | string)[] = [];
   private readonly listeners = new Map<string, () => void>();
   private parent: FakeElement | null = null;
@@ -16,6 +17,7 @@ export class FakeElement {
     this.append(...children);
   }
   remove() {
+    this.isConnected = false;
     const { children = [] } = this.parent ?? {};
     children.splice(children.indexOf(this), 1);
   }

@@ -5,6 +5,8 @@ import { FakeElement } from '../../test/fake-element.ts';
 // The pages' modules are plain JavaScript for browsers.
 const { ask, book } = await import(new URL('./page/ask.js', import.meta.url).href);
 const { decimalsOf } = await import(new URL('./page/links.js', import.meta.url).href);
+const { renderDay } = await import(new URL('./page/day.js', import.meta.url).href);
+const { say } = await import(new URL('./page/elements.js', import.meta.url).href);
 const { niceTop } = await import(new URL('./page/chart.js', import.meta.url).href);
 const { compact } = await import(new URL('./page/format.js', import.meta.url).href);
 const { blockPage, nextOf } = await import(new URL('./page/block-page.js', import.meta.url).href);
@@ -13,7 +15,7 @@ const { pipelinePage } = await import(new URL('./page/pipeline-page.js', import.
 const { summaryOf } = await import(new URL('./page/sql-page.js', import.meta.url).href);
 const { transactionPage } = await import(new URL('./page/transaction-page.js', import.meta.url).href);
 const { jettonPage } = await import(new URL('./page/jetton-page.js', import.meta.url).href);
-const { pagedTable } = await import(new URL('./page/layout.js', import.meta.url).href);
+const { pagedTable, refusal } = await import(new URL('./page/layout.js', import.meta.url).href);
 const { failureOf, operationOf } = await import(new URL('./page/trace-graph.js', import.meta.url).href);
 
 describe('a transaction', () => {
@@ -63,6 +65,34 @@ describe('the pipeline', () => {
     expect(cells).toEqual(['12', '', '–', 'none', '12 steps', '–', 'none', '0 steps', '–']);
     const [newest] = stages.all('p').filter(({ children }) => children.length > 0);
     expect(newest.children).toEqual(['No block is shown: no masterchain block is indexed']);
+  });
+
+  it('says once that the service does not answer, and tells the age of what it shows on and on', async () => {
+    vi.useFakeTimers();
+    const about = { after: vi.fn((notice: FakeElement) => Object.assign(notice, { isConnected: true })) };
+    const make = (tag: string) => new FakeElement(tag);
+    const makers = { createElement: make, createElementNS: (_: string, tag: string) => make(tag) };
+    vi.stubGlobal('document', { ...makers, hidden: false, querySelector: () => about });
+    const last = { workchain: -1, shard: '8000000000000000', seqno: 12, gen_utime: String(Date.now() / 1_000 - 3) };
+    let answered = async (url: string) => {
+      if (url.endsWith('metrics')) return new Response('tonstream_gaps 0\n');
+      if (!url.endsWith('status')) return Response.json({ last });
+      return Response.json({ log: { mc_seqno: 12 }, projected: { mc_seqno: 12 }, lag_steps: 0, gaps: [] });
+    };
+    vi.stubGlobal('fetch', (url: string) => answered(url));
+    const { sections, begin } = await pipelinePage();
+    begin();
+    const [, stages]: FakeElement[] = sections;
+    const aged = () => stages.all('span').at(-1)?.textContent;
+    expect(aged()).toBe('3 s old');
+    answered = () => new Promise((_, reject) => setTimeout(reject, 9_000, new TypeError('Failed to fetch')));
+    await vi.advanceTimersByTimeAsync(7_500);
+    expect(aged()).toBe('10 s old');
+    const said = () => about.after.mock.calls.map(([{ textContent }]) => textContent);
+    expect(said()).toEqual(['The service has not answered yet. What you see is older; trying again.']);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(said()).toHaveLength(1);
+    vi.useRealTimers();
   });
 });
 
@@ -370,6 +400,12 @@ describe('a question that is refused for now', () => {
     await expect(ask('actions')).rejects.toThrow('The answer is cut off, or not of this service.');
   });
 
+  it('is told apart from one that is not answered to the end in time', async () => {
+    const late = new DOMException('timed out', 'TimeoutError');
+    vi.stubGlobal('fetch', async () => new Response(new ReadableStream({ pull: (part) => part.error(late) })));
+    await expect(ask('actions')).rejects.toThrow('The service did not answer in time.');
+  });
+
   it('is not where that would be long, or the refusal is final', async () => {
     for (const refusal of [
       [429, '3600'],
@@ -378,6 +414,54 @@ describe('a question that is refused for now', () => {
     ] as const) {
       expect(await asked([refusal], 0)).toEqual({ times: 1, outcome: 'not now' });
     }
+  });
+});
+
+it('what a screen reader is told once more is another text', () => {
+  const place = new FakeElement('p');
+  vi.stubGlobal('document', { getElementById: () => place });
+  const told = ['Copied', 'Copied', 'Copied', 'Lost'].map((words) => {
+    say(words);
+    return place.textContent;
+  });
+  expect(told).toEqual(['Copied', 'Copied\u00a0', 'Copied', 'Lost']);
+  vi.unstubAllGlobals();
+});
+
+it('the hours are asked for again soon where they could not be told', async () => {
+  vi.useFakeTimers();
+  const place = Object.assign(new FakeElement('div'), { contains: () => false });
+  vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag), getElementById: () => place });
+  const asked = vi.fn(async () => Response.json({ error: 'no answer' }, { status: 500 }));
+  vi.stubGlobal('fetch', asked);
+  await renderDay();
+  await renderDay();
+  expect(asked).toHaveBeenCalledTimes(1);
+  vi.setSystemTime(Date.now() + 5_001);
+  await renderDay();
+  expect(asked).toHaveBeenCalledTimes(2);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe('a page that is not shown', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it.each([
+    [0, 1],
+    [404, 0],
+    [422, 0],
+    [429, 1],
+    [500, 1],
+    [503, 1],
+  ])('after status %i offers to ask again %i times', (status, times) => {
+    const reload = vi.fn();
+    vi.stubGlobal('document', { createElement: (tag: string) => new FakeElement(tag) });
+    vi.stubGlobal('location', { reload });
+    const notice: FakeElement = refusal({ status }, ['No connection.']);
+    expect(notice.children[0]).toBe('No connection.');
+    for (const button of notice.all('button')) button.click();
+    expect(reload).toHaveBeenCalledTimes(times);
   });
 });
 

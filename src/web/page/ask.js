@@ -69,8 +69,8 @@ export async function ask(endpoint, parameters, body) {
  */
 export async function askAt(url, body) {
   for (let retries = 0; ; retries++) {
-    const response = await answerOf(url, body);
-    const answer = await response.json().catch(() => null);
+    const { response, text } = await answerOf(url, body);
+    const answer = jsonOf(text);
     if (response.ok && answer !== null) return answer;
     const waitS = Number(response.headers.get('retry-after') ?? 1);
     if (!NOT_NOW.has(response.status) || retries === MOST_RETRIES || !(waitS <= LONGEST_WAIT_S)) {
@@ -83,7 +83,16 @@ export async function askAt(url, body) {
   }
 }
 
-async function answerOf(url, body) {
+function jsonOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** All of an answer, whatever it says. Throws {@link ApiError} where none comes, or not in time. */
+export async function answerOf(url, body) {
   const init = { signal: AbortSignal.timeout(TIMEOUT_MS) };
   if (body !== undefined) {
     Object.assign(init, {
@@ -93,7 +102,8 @@ async function answerOf(url, body) {
     });
   }
   try {
-    return await fetch(url, init);
+    const response = await fetch(url, init);
+    return { response, text: await response.text() };
   } catch (error) {
     throw new ApiError(error.name === 'TimeoutError' ? 'The service did not answer in time.' : 'No connection.', 0);
   }

@@ -5,6 +5,8 @@ import { seriesChart, seriesUrl } from './series.js';
 
 const SERIES = 'transactions';
 const EVERY_MS = 60_000;
+/** After a failure. */
+const RETRY_MS = 5_000;
 
 let askAfter = 0;
 
@@ -18,6 +20,7 @@ export async function renderDay() {
     const { points, resolution } = await askAt(seriesUrl(SERIES, {}));
     place.replaceChildren(seriesChart('Transactions an hour', SERIES, { points, resolution }));
   } catch (error) {
+    askAfter = Date.now() + RETRY_MS;
     place.replaceChildren(element('p', { class: 'none' }, error.message));
   }
   byId('day').hidden = false;

@@ -94,7 +94,8 @@ async function copy(text) {
   return copied;
 }
 
-/** Tells a screen reader when it has said what it is saying. */
+/** Tells a screen reader when it has said what it is saying. What is said once more differs by a space, else it is not. */
 export function say(text) {
-  setText(byId('say'), text);
+  const place = byId('say');
+  place.textContent = place.textContent === text ? `${text}\u00a0` : text;
 }

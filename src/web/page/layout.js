@@ -1,5 +1,6 @@
 /** Blocks of a page: facts, lists, sections. */
 import { element } from './elements.js';
+import { sentence } from './format.js';
 
 /** A card with a heading; `more` stands beside it. */
 export function card(title, content, more = []) {
@@ -71,11 +72,22 @@ export function moreButton(next, text = 'Show older') {
     try {
       if (!(await next())) button.remove();
     } catch (error) {
-      button.textContent = `${error.message} Try again`;
+      button.textContent = `${sentence(error.message)} Try again`;
     }
     button.disabled = false;
   });
   return button;
+}
+
+/** Why a page is not shown, in `words`; with a way to ask again where that may help. */
+export function refusal({ status }, words) {
+  const notice = element('p', { class: 'notice bad', role: 'alert' }, ...words);
+  if (status === 0 || status === 429 || status >= 500) {
+    const again = element('button', { type: 'button', class: 'quiet' }, 'Try again');
+    again.addEventListener('click', () => location.reload());
+    notice.append(' ', again);
+  }
+  return notice;
 }
 
 /** The heading of a page: what it is about, with its long name below. */

@@ -1,11 +1,13 @@
 /** Where each stage of the service stands, from `/status`, `/metrics` and the API, kept up to date. */
-import { apiUrl, askAt, ROOT } from './ask.js';
+import { answerOf, apiUrl, askAt, ROOT } from './ask.js';
 import { element, setText } from './elements.js';
-import { age, count, plural, rate } from './format.js';
+import { age, count, plural, rate, sentence } from './format.js';
 import { card, heading, none, table } from './layout.js';
 import { blockLink, timeOf } from './links.js';
 
 const EVERY_MS = 2_000;
+/** After this long without an answer it is said that there is none. */
+const LATE_MS = 5_000;
 /** Rates are over so many samples. */
 const SAMPLES = 15;
 /** Figures of `/metrics` that tell of queues and of what was refused or went wrong. */
@@ -52,6 +54,9 @@ export async function pipelinePage() {
     element('tbody', {}, ...body),
   );
   const newest = element('p', { class: 'hint', id: 'newest' });
+  const old = element('span', {});
+  let newestAt = 0;
+  const tellAge = () => setText(old, `${age(Date.now() / 1000 - newestAt)} old`);
   const gaps = element('div', {});
   const figures = element('dl', { class: 'facts' });
   const samples = [];
@@ -72,7 +77,12 @@ export async function pipelinePage() {
       setText(cell.lag, lags[stage] === null ? '' : plural(lags[stage], 'step'));
       setText(cell.rate, paceOf(samples, stage));
     });
-    newest.replaceChildren(...(last === undefined ? [`No block is shown: ${error}`] : newestBlock(last)));
+    if (last === undefined) newest.replaceChildren(`No block is shown: ${error}`);
+    else {
+      newestAt = Number(last.gen_utime);
+      tellAge();
+      newest.replaceChildren('Newest block shown: ', blockLink(last), ', ', timeOf(newestAt), ', ', old);
+    }
     gaps.replaceChildren(gapsTable(status.gaps));
     figures.replaceChildren(
       ...FIGURES.flatMap(([name, words]) =>
@@ -94,26 +104,31 @@ export async function pipelinePage() {
     card('Queues and refusals', figures),
   ];
   const lost = element('p', { class: 'notice bad', role: 'alert' });
-  return { title, sections, begin: () => keepFresh(refresh, lost) };
-}
-
-function newestBlock(block) {
-  const utime = Number(block.gen_utime);
-  const old = `, ${age(Date.now() / 1000 - utime)} old`;
-  return ['Newest block shown: ', blockLink(block), ', ', timeOf(utime), old];
+  const begin = () => {
+    setInterval(tellAge, 1_000);
+    void keepFresh(refresh, lost);
+  };
+  return { title, sections, begin };
 }
 
 /** One after the other, while the page is looked at. */
 async function keepFresh(refresh, lost) {
+  const tell = (what) => {
+    setText(lost, `${sentence(what)} What you see is older; trying again.`);
+    // What is put in its place once more is said once more.
+    if (!lost.isConnected) document.querySelector('.about').after(lost);
+  };
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     if (document.hidden) continue;
+    const late = setTimeout(tell, LATE_MS, 'The service has not answered yet.');
     try {
       await refresh();
       lost.remove();
     } catch (error) {
-      setText(lost, `${error.message} What you see is older; trying again.`);
-      document.querySelector('.about').after(lost);
+      tell(error.message);
+    } finally {
+      clearTimeout(late);
     }
   }
 }
@@ -133,9 +148,9 @@ function gapsTable(gaps) {
 
 /** Sums over labels, by name. */
 async function metricsOf() {
-  const response = await fetch(`${ROOT}metrics`, { signal: AbortSignal.timeout(20_000) });
+  const { text } = await answerOf(`${ROOT}metrics`);
   const sums = new Map();
-  for (const line of (await response.text()).split('\n')) {
+  for (const line of text.split('\n')) {
     const [, name, value] = /^([a-z_]+)(?:\{.*\})? ([-+.\deE]+)$/.exec(line) ?? [];
     if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value));
   }
