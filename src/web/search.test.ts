@@ -1,8 +1,9 @@
 /** What the search box takes, and where it leads. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { FakeElement } from '../../test/fake-element.ts';
 
 // The pages' modules are plain JavaScript for browsers.
-const { find } = await import(new URL('./page/search.js', import.meta.url).href);
+const { find, mindSearch } = await import(new URL('./page/search.js', import.meta.url).href);
 
 describe('the search', () => {
   afterEach(() => vi.unstubAllGlobals());
@@ -59,5 +60,33 @@ describe('the search', () => {
       expect(await find(sought)).toBe('block/0,8000000000000000,7');
     }
     await expect(find('ef'.repeat(32))).rejects.toThrow('Nothing has this hash.');
+  });
+
+  it('says that it asks, and asks once however often that is wanted', async () => {
+    const button = new FakeElement('button');
+    const [form, said] = [new FakeElement('form'), new FakeElement('p')];
+    form.append(button);
+    const refusals: string[] = [];
+    const box = {
+      value: 'ab'.repeat(32),
+      addEventListener: () => undefined,
+      setCustomValidity: (words: string) => refusals.push(words),
+      reportValidity: () => undefined,
+    };
+    let submit = async (_event: object): Promise<void> => undefined;
+    Object.assign(form, { addEventListener: (_: string, listener: typeof submit) => (submit = listener) });
+    const parts: Record<string, unknown> = { sought: box, search: form, say: said };
+    vi.stubGlobal('document', { getElementById: (id: string) => parts[id] });
+    const asked = vi.fn(async () => Response.json({ error: 'away' }, { status: 500 }));
+    vi.stubGlobal('fetch', asked);
+    vi.stubGlobal('location', { assign: () => undefined });
+    mindSearch();
+    const event = { preventDefault: () => undefined };
+    const first = submit(event);
+    expect([button.textContent, said.textContent]).toEqual(['Asking…', 'Asking…']);
+    await submit(event);
+    expect(asked).toHaveBeenCalledTimes(3);
+    await first;
+    expect([button.textContent, refusals]).toEqual(['Search', ['', 'away']]);
   });
 });

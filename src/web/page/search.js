@@ -1,6 +1,6 @@
 /** From what somebody pastes to the page that is about it. */
 import { ApiError, ask, ROOT } from './ask.js';
-import { byId } from './elements.js';
+import { byId, say, setText } from './elements.js';
 import { hexOf } from './links.js';
 
 const RAW = /^-?\d+:[0-9a-f]{64}$/i;
@@ -71,14 +71,23 @@ export function mindSearch() {
   const form = byId('search');
   // Else the browser keeps what was refused once from being asked again until it is another text.
   form.noValidate = true;
+  const button = form.querySelector('button');
+  let isAsking = false;
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
+    if (isAsking) return;
+    isAsking = true;
+    setText(button, 'Asking…');
+    say('Asking…');
     box.setCustomValidity('');
     try {
       location.assign(`${ROOT}${await find(box.value)}`);
     } catch (error) {
       box.setCustomValidity(error.message);
       box.reportValidity();
+    } finally {
+      isAsking = false;
+      setText(button, 'Search');
     }
   });
   box.addEventListener('input', () => box.setCustomValidity(''));
