@@ -1,4 +1,4 @@
-/** What a page says without a script: its title and the facts of its transaction, account or block. */
+/** What a page says without a script: its title and the facts of its transaction, account, jetton or block. */
 import { parseAddress, parseHash, parseShard, rawAddress, shardText } from '../chain/address.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Decimal } from '../chain/model.ts';
@@ -17,7 +17,7 @@ const MASTERCHAIN_SHARD = '8000000000000000';
 type Finder = (subject: string, source: ChainSource, context: QueryContext) => Promise<Facts | null>;
 
 /** By the first part of the path; the others have nothing to say in advance. */
-export const FINDERS: Readonly<Record<string, Finder>> = { tx: transaction, account, block };
+export const FINDERS: Readonly<Record<string, Finder>> = { tx: transaction, account, jetton, block };
 
 async function transaction(subject: string, source: ChainSource, context: QueryContext): Promise<Facts | null> {
   const hash = parseHash(subject);
@@ -54,6 +54,22 @@ async function account(subject: string, source: ChainSource, context: QueryConte
       ['Balance', tons(found.balance)],
       ['Last transaction', found.lastTransactionHash.toString('base64')],
       ['Logical time', found.lastTransactionLt],
+    ],
+  };
+}
+
+async function jetton(subject: string, source: ChainSource, context: QueryContext): Promise<Facts | null> {
+  const address = parseAddress(subject);
+  if (address === null) return null;
+  const [found] = await source.contracts.jettonMasters({ addresses: [address], admins: [], page: ONE }, context);
+  if (found === undefined) return null;
+  return {
+    title: `Jetton ${rawAddress(address)}`,
+    pairs: [
+      ['Raw address', rawAddress(address)],
+      ['Supply, in smallest units', found.totalSupply],
+      ['Mintable', found.mintable ? 'yes' : 'no'],
+      ['Admin', found.adminAddress === null ? 'none' : rawAddress(found.adminAddress)],
     ],
   };
 }

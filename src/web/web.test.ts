@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ApiServer, serveApi } from '../../test/api-server.ts';
 import { createFakeSource } from '../../test/fake-source.ts';
 import { commentBody, madeBlock, madeHead, madeMessage, madeTransaction } from '../../test/made-chain.ts';
+import { contracts } from '../../test/made-contracts.ts';
 import type { ChainSource } from '../chain/chain-source.ts';
 import type { Status } from '../status.ts';
 import { createWeb, type Web, type WebLimits } from './web.ts';
@@ -134,7 +135,11 @@ describe('page', () => {
         accountStates: async () => {
           throw new Error('away');
         },
+        contracts,
       },
+    );
+    expect(await (await get(`/jetton/0:${'7'.repeat(64)}`)).text()).toMatch(
+      /<title>Jetton 0:7{64} · tonstream<\/title>.*<noscript>.*<dt>Mintable<\/dt><dd>(yes|no)<\/dd>.*<\/noscript>/s,
     );
     const page = await (await get('/block/7')).text();
     expect(page).toContain('<title>Masterchain block 7 · tonstream</title>');
