@@ -145,6 +145,16 @@ describe.skipIf(shelf === null)('SQL', () => {
       );
     });
 
+    it.each([
+      ['blocks', 'seqno, workchain, shard, root_hash', 'seqno, root_hash'],
+      ['transactions', 'now, hash, account, total_fees', 'now, hash'],
+      ['account_transactions', 'lt, account, hash, in_value', 'lt, account'],
+      ['jetton_balances', 'lt, jetton_wallet, owner, amount', 'lt, jetton_wallet'],
+    ])('a page of %s further down, in an order of its own', async (view, columns, order) => {
+      const page = (limits: string) => rowsOf(`SELECT ${columns} FROM ton.${view} ORDER BY ${order} LIMIT ${limits}`);
+      expect(await page('5 OFFSET 3')).toEqual((await page('8')).slice(3));
+    });
+
     it('by reading what a condition on an account or a step leaves', async () => {
       const read = async (sql: string): Promise<number> =>
         answer.parse(JSON.parse((await ask(service, sql)).text)).rows_read;
