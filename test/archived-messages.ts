@@ -16,7 +16,7 @@ import { context, type Projected, windowFrom } from './windowed.ts';
 const BY_ACCOUNT = layoutOf(transactionKind, 'account');
 const PAGE = { limit: 1_000, offset: 0 };
 /** Windows that are looked at, and messages that have come in each of them. */
-const BORDERS = rounds(4, 8);
+const BORDERS = rounds(2, 8);
 const AT_ONCE = 3;
 
 /** The archive as it would be, had it been filled when `end` was the next step: not yet received was received later. */

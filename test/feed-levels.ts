@@ -31,13 +31,22 @@ import {
   say,
   server,
   steps,
+  TRANSPORTS,
+  type Transport,
   traceHash,
   typesOf,
 } from './levels-stage.ts';
 
-/** @param open gives the log, of which each test takes a topic of its own */
-export function describeLevels(name: string, open: () => LevelsLog): void {
-  describe.each(['ws', 'sse', 'webhook'] as const)(`levels over ${name}, told over %s`, (transport) => {
+/**
+ * @param open gives the log, of which each test takes a topic of its own
+ * @param transports over which it is told whatever all of them tell alike
+ */
+export function describeLevels(
+  name: string,
+  open: () => LevelsLog,
+  transports: readonly Transport[] = TRANSPORTS,
+): void {
+  describe.each(transports)(`levels over ${name}, told over %s`, (transport) => {
     const listen = (subscription: Json): Promise<Listener> => listenTo(transport, subscription);
     beforeEach(() => begin(open()));
     afterEach(end);

@@ -27,7 +27,8 @@ export type Json = Record<string, unknown>;
 /** Of each transaction its level, or null where it is not known of. */
 type Levels = (Finality | null)[];
 
-type Transport = 'ws' | 'sse' | 'webhook';
+export const TRANSPORTS = ['ws', 'sse', 'webhook'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
 
 export const PATIENT = { interval: 10, timeout: 20_000 };
 /** Of the feed of tests. */

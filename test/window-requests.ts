@@ -10,6 +10,8 @@ import { rawAddress } from '../src/chain/address.ts';
 import type { Address, Hash, Message } from '../src/chain/model.ts';
 import type { PublishedStep } from '../streams/steps-topic.ts';
 
+/** To one page of up to a thousand rows, which may cost what fifty others do, so many short ones. */
+const SHORT_PAGES = 9;
 const NOBODY = `0:${'7'.repeat(64)}`;
 const NOTHING = '7'.repeat(64);
 
@@ -141,8 +143,8 @@ function valuesOf(steps: readonly PublishedStep[]): Values {
 type Parameter = readonly [string, string];
 type Parameters = fc.Arbitrary<Parameter[]>;
 
-/** Paths with queries. */
-export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> {
+/** Paths with queries. `shortPages`: of such, how many to a long one. */
+export function requests(steps: readonly PublishedStep[], shortPages = SHORT_PAGES): fc.Arbitrary<string> {
   const v = valuesOf(steps);
   const one = (name: string, values: readonly string[]): Parameters =>
     fc.constantFrom(...values).map((value): Parameter[] => [[name, value]]);
@@ -153,7 +155,9 @@ export function requests(steps: readonly PublishedStep[]): fc.Arbitrary<string> 
   const page = fc
     .record(
       {
-        limit: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(1000)).map(String),
+        limit: fc
+          .oneof({ weight: shortPages, arbitrary: fc.integer({ min: 1, max: 30 }) }, fc.constant(1000))
+          .map(String),
         offset: fc
           .oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 40 }) }, fc.integer({ min: 0, max: 3000 }))
           .map(String),
