@@ -7,7 +7,6 @@ import { addressOf } from '../chain/address.ts';
 import type { JettonWalletRecord } from '../chain/contract-records.ts';
 import type { JettonWalletState } from '../chain/contracts/reader.ts';
 import { hashKey } from '../chain/hash.ts';
-import { DEEDS } from '../devnet/actors/traffic.ts';
 import { nftAuctionCode, nftSaleCode } from '../devnet/contracts/market.ts';
 import { createTvmPool } from '../tvm/pool.ts';
 import { createKnowledge, traceOf } from './knowledge.ts';
@@ -19,7 +18,7 @@ const pool = createTvmPool({ workers: 1, maxQueued: 1000, timeoutMs: 60_000 });
 let devnet: PeopledDevnet;
 
 beforeAll(async () => {
-  devnet = await createPeopledDevnet('knowledge', 6, { weights: DEEDS });
+  devnet = await createPeopledDevnet('knowledge', 6, { weights: { sale: 3, auction: 1 } });
 });
 afterAll(async () => {
   devnet?.close();
