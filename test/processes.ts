@@ -53,6 +53,9 @@ export function runTonstream(...words: string[]): Run {
   };
 }
 
+/** What is looked at mostly costs a query, or a look at all processes. */
+const PAUSE_MS = 100;
+
 /** Waits until `check` holds; fails with what the run wrote when the run ends or the time is up. */
 export async function waitFor(what: string, run: Run | null, check: () => Promise<boolean>, timeoutMs = 300_000) {
   const deadline = Date.now() + timeoutMs;
@@ -60,6 +63,6 @@ export async function waitFor(what: string, run: Run | null, check: () => Promis
     if (await check()) return;
     const over = Date.now() > deadline ? `not within ${timeoutMs} ms` : run?.child.exitCode != null ? 'it ended' : null;
     if (over !== null) throw new Error(`${what}: ${over}\n${run?.output() ?? ''}`);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

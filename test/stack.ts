@@ -16,6 +16,9 @@ import { tableHashes } from './table-hashes.ts';
 const PROGRAM = fileURLToPath(new URL('../bin/tonstream.js', import.meta.url));
 /** Long enough for a slow machine that runs other tests beside this one; a stack is ready after a few seconds. */
 export const PATIENCE_MS = 300_000;
+/** Between two questions to a service, and two looks at what it has printed. */
+const ASK_MS = 250;
+const LOOK_MS = 50;
 /** Characters of the beginning, where a program says what tests go by, and of the end. */
 const KEPT_OUTPUT = 20_000;
 
@@ -79,11 +82,12 @@ export function runProgram(words: readonly string[], environment: Environment = 
     output,
     ended,
     async printed(pattern) {
-      return await until(`${name} prints ${pattern}`, async () => {
+      const found = async () => {
         const match = pattern.exec(output());
         if (match === null && hasEnded(child)) throw new Error(`${name} ended early:\n${output()}`);
         return match;
-      });
+      };
+      return await until(`${name} prints ${pattern}`, found, LOOK_MS);
     },
     async stop() {
       const early = hasEnded(child);
@@ -118,14 +122,17 @@ export async function readV3<T>(url: string, path: string, shape: z.ZodType<T>):
   return shape.parse(await response.json());
 }
 
-/** Asks again and again until there is an answer; `what` is in the error when none comes. */
-export async function until<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+/**
+ * Asks again and again until there is an answer; `what` is in the error when none comes. What is asked for is mostly of a
+ * service that has a new step every second or two, and pays for each answer.
+ */
+export async function until<T>(what: string, ask: () => Promise<T | null>, pauseMs = ASK_MS): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await ask();
     if (answer !== null) return answer;
     if (Date.now() > end) throw new Error(`gave up waiting: ${what}`);
-    await sleep(100);
+    await sleep(pauseMs);
   }
 }
 
