@@ -27,7 +27,9 @@ interface Given {
   steps: PublishedStep[];
 }
 
-const REQUESTS = rounds(500, 6_000);
+const REQUESTS = rounds(300, 6_000);
+/** Several in each part of the steps. */
+const SLAB_TRANSACTIONS = rounds(500, 120);
 /** Of the archive, with the tables, row by row. */
 const COMPARED_STEPS = rounds(8, 200);
 const ABOUT_TOKENS = /\/(jetton|nft|metadata|addressBook)/;
@@ -66,7 +68,7 @@ export function describeArchivedTokens(given: () => Given): void {
     const paths = sampledRequests(given().steps, REQUESTS, seed).filter((path) => ABOUT_TOKENS.test(path));
     expect(paths.length).toBeGreaterThan(20);
     const expected = await answersOf(given().tables, paths);
-    const archived = archiveOf(given());
+    const archived = archiveOf(given(), SLAB_TRANSACTIONS);
     const windows: Windowed[] = [];
     try {
       for (const [share, downTo] of [

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { hashKey } from '../src/chain/hash.ts';
 import { type ActionFilter, type ActionRecord, ANY_ACTION } from '../src/chain/records.ts';
-import { archiveOf } from './archived.ts';
+import { archiveOf, LARGE_SLAB } from './archived.ts';
 import { drawn, rounds } from './chance.ts';
 import { context, fillDown, type Projected, type SharedWindows, type Windowed, windowFrom } from './windowed.ts';
 
@@ -94,7 +94,7 @@ export function describeRetold(
       }
     }
     // Over an archive that has the end of the trace and not the telling, both, and both beside a window with the telling.
-    const archived = archiveOf({ clickhouse });
+    const archived = archiveOf({ clickhouse }, LARGE_SLAB);
     try {
       for (const from of [starts[1], starts[3], starts[1]]) {
         const windowed = await windowFrom({ tables, steps }, from, undefined, archived.archive);

@@ -157,7 +157,7 @@ export function describeTold(served: () => Served): void {
     }
     const ids = idsOf(history);
     expect(new Set(ids).size).toBe(ids.length);
-    await expect.poll(() => idsOf(socket.events).length, { timeout: 60_000 }).toBe(ids.length);
+    await expect.poll(() => idsOf(socket.events).length).toBe(ids.length);
     expect(idsOf(socket.events)).toEqual(ids);
     const cursors = socket.events.filter(({ type }) => type !== 'caught_up').map(({ cursor }) => cursor);
     expect(cursors).toEqual(history.map(({ cursor }) => cursor));
