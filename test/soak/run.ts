@@ -49,6 +49,8 @@ export interface SoakOptions {
   /** And until the window turned over so often, for some minutes more at most; 0 unless given. */
   leastTurnovers?: number;
   clients: number;
+  /** Steps before anything is asked; 20 unless given. */
+  firstSteps?: number;
   /** Steps looked at one by one between two looks at the head; 50 unless given. */
   mostSteps?: number;
   /** Requests that are compared with the tables after a kill; 25 unless given. */
@@ -103,7 +105,7 @@ const SETTINGS = {
 const COMPARE_EVERY_MS = 15_000;
 /** Looked at one by one between two looks at the head; what a slow machine leaves out is looked at in the end. */
 const MOST_STEPS = 50;
-/** Steps before anything is asked, so that there is something to ask for. */
+/** So that there is something to ask for. */
 const FIRST_STEPS = 20;
 const COMPARED_LIVE = 25;
 const COMPARED_AT_THE_END = 150;
@@ -148,7 +150,7 @@ async function soaked(options: SoakOptions, dataDir: string, log: SoakedLog): Pr
     await service.start();
     const truth = followTruth(log.open());
     try {
-      await truth.until(FIRST_STEPS);
+      await truth.until(options.firstSteps ?? FIRST_STEPS);
       return await watched({ service, truth, journal, options, dataDir, settings, doing: 'subscribing' });
     } finally {
       await truth.close();
