@@ -273,7 +273,7 @@ async function deliver(subscription: Json): Promise<Listener> {
       },
       ...{ subscription: JSON.stringify(subscription), start: cursor },
     },
-    from: { cursor, failures: 0, error: '' },
+    from: { cursor, failures: 0, refusals: 0, error: '' },
     letters: 0,
     feed,
     poster: {

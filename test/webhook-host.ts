@@ -61,6 +61,7 @@ export interface WebhookHostOptions {
   isAllowed?: IsAllowed;
   keys?: KeyCounts;
   lease?: Terms;
+  limits?: Partial<typeof LIMITS>;
 }
 
 /** An API host: a feed of its own over the same chain and the same tables. */
@@ -71,6 +72,7 @@ export async function openWebhookHost({
   isAllowed = () => true,
   keys = createHostCounts().open(),
   lease = LEASE,
+  limits = {},
 }: WebhookHostOptions): Promise<WebhookHost> {
   const feed: FeedServer = await serveFeed(chain);
   const reached = subscribersDatabase(clickhouse);
@@ -99,7 +101,7 @@ export async function openWebhookHost({
     reach: { isAllowed },
     metrics: { ...createWebhookMetrics(new Registry()), attempted: (outcome) => outcomes.push(outcome) },
     report: (error) => reported.push(error),
-    limits: LIMITS,
+    limits: { ...LIMITS, ...limits },
     lease,
   });
   const routes = webhookRoutes({

@@ -95,7 +95,7 @@ export function createNames(positions: Positions): Names {
   const { read, save } = inOrder(positions);
 
   function positionOf({ owner, name, cursor, session: revision }: Omit<Word, 'holder'>): Position {
-    return { kind: 'name', owner, name, revision, cursor, failures: 0, error: '' };
+    return { kind: 'name', owner, name, revision, cursor, failures: 0, refusals: 0, error: '' };
   }
 
   /** What was acknowledged until it begins to write, in one insert. Who has lost his name is looked for behind it. */

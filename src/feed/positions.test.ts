@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const position = (revision: number, cursor: string): Position => {
-  return { kind: 'name', owner: 'k', name: 'ledger', revision, cursor, failures: 0, error: '' };
+  return { kind: 'name', owner: 'k', name: 'ledger', revision, cursor, failures: 0, refusals: 0, error: '' };
 };
 
 const read = (revision: number, cursor: string) => ({ ...position(revision, cursor), savedAt: expect.any(Number) });

@@ -17,6 +17,8 @@ export interface Position extends Subscriber {
   cursor: string;
   /** Attempts that have failed since the last one that did not, and why the last one did. */
   failures: number;
+  /** Of a webhook: those of them in which the event behind the cursor was refused. */
+  refusals: number;
   error: string;
   /** Of one that was read: by what its row is the newest of its revision, Unix microseconds. */
   savedAt?: number;
@@ -58,10 +60,11 @@ const ROW = z.object({
   revision: z.number(),
   cursor: z.string(),
   failures: z.number(),
+  refusals: z.number(),
   error: z.string(),
   savedAt: z.coerce.number(),
 });
-const COLUMNS = ['kind', 'owner', 'name', 'revision', 'cursor', 'failures', 'error'];
+const COLUMNS = ['kind', 'owner', 'name', 'revision', 'cursor', 'failures', 'refusals', 'error'];
 const KINDS = { webhook: 1, name: 2 } as const;
 const TIMEOUT_MS = 5_000;
 
@@ -71,7 +74,7 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     async read(kind, owner, names, signal) {
       if (names.length === 0) return [];
       const rows = await clickhouse.json(
-        `SELECT owner, name, revision, cursor, failures, error, toUnixTimestamp64Micro(saved_at) AS savedAt
+        `SELECT owner, name, revision, cursor, failures, refusals, error, toUnixTimestamp64Micro(saved_at) AS savedAt
          FROM subscriber_positions FINAL
          WHERE kind = '${kind}' AND owner = ${textLiteral(owner)} AND name IN ${list(names.map(textLiteral))}`,
         ROW,
@@ -89,13 +92,14 @@ export function createPositions(clickhouse: ClickHouse): Positions {
     },
     async save(positions, signal, savedAt) {
       const writer = new RowWriter();
-      for (const { kind, owner, name, revision, cursor, failures, error } of positions) {
+      for (const { kind, owner, name, revision, cursor, failures, refusals, error } of positions) {
         writer.u8(KINDS[kind]);
         writer.string(owner);
         writer.string(name);
         writer.u32(revision);
         writer.string(cursor);
         writer.u32(failures);
+        writer.u32(refusals);
         writer.string(error);
         if (savedAt !== undefined) writer.i64(String(savedAt));
         writer.endRow();

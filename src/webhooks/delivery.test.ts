@@ -35,7 +35,7 @@ it('leaves nothing out for a target that was away, not even where the subscripti
   const told: string[] = [];
   delivery = startDelivery({
     webhook: webhookOf('{"types":["block"],"on_lag":"skip"}'),
-    from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, error: '' },
+    from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, refusals: 0, error: '' },
     letters: 0,
     feed,
     poster: {
@@ -79,7 +79,7 @@ describe('what is under way when a delivery ends', () => {
     let requests = 0;
     delivery = startDelivery({
       webhook: webhookOf('{"types":["block"]}'),
-      from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, error: '' },
+      from: { cursor: await feed.cursorAt(null, new AbortController().signal), failures: 0, refusals: 0, error: '' },
       letters: 0,
       feed,
       poster: {
@@ -139,7 +139,7 @@ function replaying(
   } as unknown as Feed;
   delivery = startDelivery({
     webhook: webhookOf('{"types":["block"]}'),
-    from: { cursor: '', failures: 0, error: '' },
+    from: { cursor: '', failures: 0, refusals: 0, error: '' },
     letters: 10,
     feed,
     poster: { post: (_url, body) => post(body.toString()), close: () => undefined },

@@ -28,6 +28,8 @@ export interface Progress {
   cursor: string;
   /** Attempts in a row that have failed. */
   failures: number;
+  /** Attempts of the event behind the cursor that were refused. */
+  refusals: number;
   error: string;
 }
 
@@ -82,12 +84,10 @@ export function startDelivery(options: DeliveryOptions): Delivery {
   /** When those were saved that were told again, by event. */
   const replayed = new Map<string, number>();
   const line = feed.open(queue.sink, { isPatient: true });
-  let { cursor, failures, error } = options.from;
+  let { cursor, failures, refusals, error } = options.from;
   let { letters } = options;
   /** Events to be sent one by one, because one of them was refused among others. */
   let alone = 0;
-  /** Attempts of the event that is sent now that were refused. */
-  let refusals = 0;
   /** Where the stream is told of what happens, and all that was told is taken, its own place counts. */
   let subscribed = false;
 
@@ -216,7 +216,7 @@ export function startDelivery(options: DeliveryOptions): Delivery {
     progress() {
       // With nothing under way the line's own place counts: what it does not hear is not looked through again.
       const at = subscribed && queue.length === 0 ? feed.cursorOf(line) : cursor;
-      return { cursor: at, failures, error };
+      return { cursor: at, failures, refusals, error };
     },
     replay(letter) {
       if (replayed.get(letter.eventId) === letter.savedAt) return;

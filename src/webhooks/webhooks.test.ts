@@ -44,7 +44,9 @@ afterEach(async () => {
 
 const BRIEF_LEASE = { ...LEASE, lastsMs: 2_000 };
 
-async function openHost(options: Pick<WebhookHostOptions, 'isAllowed' | 'keys' | 'lease'> = {}): Promise<WebhookHost> {
+async function openHost(
+  options: Pick<WebhookHostOptions, 'isAllowed' | 'keys' | 'lease' | 'limits'> = {},
+): Promise<WebhookHost> {
   const host = await openWebhookHost({ clickhouse, chain, target, ...options });
   hosts.push(host);
   return host;
@@ -141,6 +143,23 @@ describe('a webhook', () => {
     expect((await host.ask('POST', '/replay', { id })).answer).toEqual({ replayed: 1 });
     await expect.poll(ids).toEqual([unwanted[1], unwanted[0]]);
     await expect.poll(() => host.shown(id)).toMatchObject({ dead_letters: 0 });
+  });
+
+  it('is asked no more often about what it refuses where another host goes on', async () => {
+    const limits = { attempts: 6, retryMs: 200, longestRetryMs: 200 };
+    const attempts = new Map<unknown, number>();
+    target.answer = ([{ event_id }]) => {
+      attempts.set(event_id, (attempts.get(event_id) ?? 0) + 1);
+      return 400;
+    };
+    const first = await openHost({ limits });
+    const id = await first.make({ subscription: { types: ['block'], from_mc_seqno: 0 } });
+    const ofFirst = () => [...attempts.values()][0];
+    await expect.poll(ofFirst).toBeGreaterThanOrEqual(3);
+    await hosts.splice(0)[0].close();
+    const second = await openHost({ limits });
+    await expect.poll(() => second.shown(id).then(({ dead_letters }) => dead_letters)).toBeGreaterThanOrEqual(1);
+    expect(ofFirst()).toBe(limits.attempts);
   });
 
   it('is read once, and not each time that it is looked what there is to do', async () => {
@@ -414,7 +433,16 @@ describe('the operations', () => {
     const kept = async (sql: string) => [...new Set((await own.json(sql, named)).map(({ name }) => name))];
     await createPositions(own).save(
       [removed, stays].map((name) => {
-        return { kind: 'webhook', owner: '', name, revision: 1, cursor: 'c', failures: 0, error: '' } as const;
+        return {
+          kind: 'webhook',
+          owner: '',
+          name,
+          revision: 1,
+          cursor: 'c',
+          failures: 0,
+          refusals: 0,
+          error: '',
+        } as const;
       }),
       signal,
     );

@@ -127,7 +127,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     });
     if (changed.length === 0) return;
     await positions.save(changed, signal);
-    for (const { name, cursor, failures, error } of changed) noted.set(name, { cursor, failures, error });
+    for (const { name, cursor, failures, refusals, error } of changed) {
+      noted.set(name, { cursor, failures, refusals, error });
+    }
   }
 
   async function start(webhooks: readonly Webhook[], signal: AbortSignal): Promise<void> {
@@ -230,9 +232,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
 /** Where a delivery goes on: what was noted for this revision, else at the webhook's start. */
 export function progressOf({ revision, start }: Webhook, position: Position | undefined): Progress {
-  if (position?.revision !== revision) return { cursor: start, failures: 0, error: '' };
-  const { cursor, failures, error } = position;
-  return { cursor, failures, error };
+  if (position?.revision !== revision) return { cursor: start, failures: 0, refusals: 0, error: '' };
+  const { cursor, failures, refusals, error } = position;
+  return { cursor, failures, refusals, error };
 }
 
 function isSame(one: Webhook, other: ListedWebhook | undefined): boolean {
