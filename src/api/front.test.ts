@@ -72,10 +72,13 @@ it('refuses requests of which not all header fields are read', async () => {
   const withHeaders = async (count: number): Promise<unknown[]> => {
     const headers = Object.fromEntries(Array.from({ length: count }, (_, i) => [`X-${i}`, 'x']));
     const response = await fetch(`${url}/read`, { headers });
-    return [response.status, await response.json()];
+    return [response.status, await response.text()];
   };
-  expect(await withHeaders(900)).toMatchObject([200, { acted: 1 }]);
-  expect(await withHeaders(1_100)).toEqual([431, { error: 'request has more than 1000 header fields' }]);
+  expect(await withHeaders(900)).toEqual([200, expect.stringContaining('"acted":1')]);
+  const [status, text] = await withHeaders(1_100);
+  expect(status).toBe(431);
+  // Node 22 and 24 refuse them themselves, without a word.
+  expect(['', '{"error":"request has more than 1000 header fields"}']).toContain(text);
 });
 
 describe('bodies', () => {

@@ -80,6 +80,7 @@ describe('answers that are not read', () => {
     expect(isFull()).toBe(true);
     socket.destroy();
     await expect.poll(isFull).toBe(false);
-    expect(cuts).toBe(cut + 1);
+    // Node 24 tells of its end itself, as Node 20 does not: then there is nothing to cut off.
+    expect([cut, cut + 1]).toContain(cuts);
   });
 });
