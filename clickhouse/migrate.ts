@@ -100,13 +100,14 @@ async function applyInTurn(options: MigrateOptions, lease: Lease, left: () => Pr
   const { clickhouse, logger } = options;
   const signal = options.signal ?? new AbortController().signal;
   const done: string[] = [];
-  let isTold = false;
+  let told: string | null = null;
   for (;;) {
     // It has a short time. A server that is away fails the next question, which has a long one.
-    const isTended = await lease.tend(signal).then(
-      () => true,
+    const why = await lease.tend(signal).then(
+      () => 'another process is bringing the schema up to date: waiting for it',
       (error: unknown) => {
-        if (isTransient(error)) return false;
+        if (isTransient(error))
+          return 'whose turn it is to bring the schema up to date is not told in time: asking again';
         throw error;
       },
     );
@@ -114,10 +115,8 @@ async function applyInTurn(options: MigrateOptions, lease: Lease, left: () => Pr
     if (waiting.length === 0) return done;
     if (!lease.held) {
       const { database } = clickhouse;
-      if (isTended && !isTold) {
-        logger.info({ database }, 'another process is bringing the schema up to date: waiting for it');
-        isTold = true;
-      }
+      if (why !== told) logger.info({ database }, why);
+      told = why;
       await sleep(WAIT_MS, undefined, { signal });
       continue;
     }

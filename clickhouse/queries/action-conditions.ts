@@ -27,7 +27,7 @@ export interface Conditions {
   /** The same for all tellings of an action. */
   place: string[];
   /** What the telling that counts must look like: by every table of actions. */
-  any: string[];
+  typed: string[];
   /** By `actions` alone: the place, and the telling that counts. */
   ownPlace: string[];
   own: string[];
@@ -55,7 +55,7 @@ export async function conditionsOf(
     told,
     ends: ended,
     place,
-    any: typeConditions(filter),
+    typed: typeConditions(filter),
     ownPlace: [],
     own: [],
     bounds: [],
@@ -150,7 +150,7 @@ export interface Where {
 
 /** The tables of the accounts have all that is asked of those alone. */
 export function whereOf({ accounts, types, mcSeqno }: ActionFilter, conditions: Conditions): Where {
-  const { own, ownPlace, ends, place, any, told } = conditions;
+  const { own, ownPlace, ends, place, typed, told } = conditions;
   const asksMore = own.length + ownPlace.length > 0;
   if (accounts.length > 0 && !asksMore) {
     const named = among('account', accounts.map(bytes));
@@ -159,7 +159,7 @@ export function whereOf({ accounts, types, mcSeqno }: ActionFilter, conditions: 
       id: ['account', ...KEY_COLUMNS],
       ends: [named, ...ends],
       place: [named, ...place],
-      telling: any,
+      telling: typed,
       passesMost: false,
     };
   }
@@ -169,7 +169,7 @@ export function whereOf({ accounts, types, mcSeqno }: ActionFilter, conditions: 
     id: KEY_COLUMNS,
     ends,
     place: [...place, ...ownPlace, ...named],
-    telling: [...any, ...own],
+    telling: [...typed, ...own],
     passesMost: !asksMore && types.length === 0 && mcSeqno === undefined,
   };
 }

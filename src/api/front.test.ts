@@ -43,6 +43,8 @@ const act = declare(
 );
 const api: Api = { base: '/made', version: '1.2.3', document: DOCUMENT, form: PLAIN_FORM, routes: [read, act] };
 
+const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
+
 let close = (): void => undefined;
 afterEach(() => {
   close();
@@ -75,10 +77,9 @@ it('refuses requests of which not all header fields are read', async () => {
     return [response.status, await response.text()];
   };
   expect(await withHeaders(900)).toEqual([200, expect.stringContaining('"acted":1')]);
-  const [status, text] = await withHeaders(1_100);
-  expect(status).toBe(431);
   // Node 22 and 24 refuse them themselves, without a word.
-  expect(['', '{"error":"request has more than 1000 header fields"}']).toContain(text);
+  const words = NODE_MAJOR >= 22 ? '' : '{"error":"request has more than 1000 header fields"}';
+  expect(await withHeaders(1_100)).toEqual([431, words]);
 });
 
 describe('bodies', () => {

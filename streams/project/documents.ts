@@ -32,10 +32,9 @@ type Batch = { rows: StoredDocument[] };
 
 /** All that the topic has now. @throws {LogError} @throws {PositionError} */
 export async function projectDocuments(options: DocumentsOptions, signal: AbortSignal): Promise<void> {
-  const { log, topic } = options;
-  const from = await start(options, signal);
-  if (from === (await log.end(topic))) return;
-  for await (const { items } of read(options, from, { signal, stopAtEnd: true })) await write(options, items, signal);
+  const { next, end } = await start(options, signal);
+  if (next === end) return;
+  for await (const { items } of read(options, next, { signal, stopAtEnd: true })) await write(options, items, signal);
 }
 
 /** The same, and what comes; other trouble is told and tried again. Resolves when the signal aborts. @throws {PositionError} */
@@ -46,7 +45,7 @@ export async function followDocuments(options: DocumentsOptions, signal: AbortSi
     log,
     topic,
     read: (from, how) => read(options, from, how),
-    position: (aborted) => start(options, aborted),
+    position: async (aborted) => (await start(options, aborted)).next,
     take: (batch, aborted) => write(options, batch, aborted),
     onTrouble: (error) => (error instanceof PositionError ? refused.abort(error) : onTrouble(error)),
     continuous,
@@ -56,15 +55,15 @@ export async function followDocuments(options: DocumentsOptions, signal: AbortSi
 }
 
 /**
- * Behind what the table has. Of a topic that was made anew its rows would hide what is fetched from now on: they are newer
+ * Behind what the table has, and where the topic ends. Of a topic that was made anew its rows would hide what is fetched from now on: they are newer
  * by their place.
  * @throws {PositionError} when the topic ends before
  */
-async function start(options: DocumentsOptions, signal: AbortSignal): Promise<number> {
+async function start(options: DocumentsOptions, signal: AbortSignal): Promise<{ next: number; end: number }> {
   const { log, topic } = options;
   const next = await position(options, signal);
   const end = await log.end(topic);
-  if (end >= next) return next;
+  if (end >= next) return { next, end };
   throw new PositionError(
     `topic ${topic} ends at offset ${end}, the tables have its records up to ${next}: give the log the tables were ` +
       `made from, or ${rebuildAdvice()}`,

@@ -1,7 +1,7 @@
 /** An account: what it is, what it holds, what it did. */
 import { ApiError, apiUrl, ask, atMost, book, ROOT, tokenOf } from './ask.js';
 import { element, say, setText } from './elements.js';
-import { extraCurrencies, moment, sentence, short } from './format.js';
+import { extraCurrencies, moment, short } from './format.js';
 import { addRows, card, facts, heading, moreButton, pagedTable, table } from './layout.js';
 import {
   accountLink,
@@ -15,7 +15,7 @@ import {
   tokensOf,
   tonsOf,
 } from './links.js';
-import { LINE_TEXT, openLine } from './live.js';
+import { LINE_TEXT, lostText, openLine } from './live.js';
 import { failureOf, operationOf } from './trace-graph.js';
 
 const PAGE = atMost(25);
@@ -153,8 +153,7 @@ function follow(address, { pill, lost }, refresh) {
   let refused = null;
   function tell() {
     lost.hidden = state !== 'lost';
-    const why = refused === null ? 'Connection lost.' : `The service refuses the connection: ${sentence(refused)}`;
-    setText(lost, `${why} What you see is from ${moment(freshAt / 1000)}. Trying again.`);
+    setText(lost, `${lostText(refused)} What you see is from ${moment(freshAt / 1000)}. Trying again.`);
     const isFailing = failure !== null && state === 'live';
     pill.dataset.state = isFailing ? 'lost' : state;
     setText(pill, isFailing ? failure : LINE_TEXT[state]);

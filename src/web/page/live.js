@@ -1,4 +1,5 @@
 /** The line to the service: opened again whenever it is lost. */
+import { sentence } from './format.js';
 
 /** Where a beat comes every few seconds, a line this long without anything is dead, though nobody said so. */
 const SILENCE_MS = 16_000;
@@ -9,6 +10,11 @@ const LONGEST_RETRY_MS = 15_000;
 
 /** For what a refusal says in words. */
 const REFUSAL_MS = 5_000;
+
+/** Of a line that is lost: what the service refused it with, where it did. */
+export function lostText(why) {
+  return why === null ? 'Connection lost.' : `The service refuses the connection: ${sentence(why)}`;
+}
 
 /** What its states are called. */
 export const LINE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost' };

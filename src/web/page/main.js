@@ -3,8 +3,8 @@ import { renderActions } from './actions.js';
 import { renderChain, timeElement } from './chain.js';
 import { renderDay } from './day.js';
 import { byId, say, setText } from './elements.js';
-import { age, ago, plural, sentence } from './format.js';
-import { LINE_TEXT, openLine } from './live.js';
+import { age, ago, plural } from './format.js';
+import { LINE_TEXT, lostText, openLine } from './live.js';
 import { mindSearch } from './search.js';
 import { renderEmpty, renderStatus, renderTrouble } from './status.js';
 
@@ -90,7 +90,7 @@ function lineState(to, at, why) {
     state = to;
   }
   byId('lost').hidden = state !== 'lost';
-  setText(byId('lost-why'), why === null ? 'Connection lost.' : `The service refuses the connection: ${sentence(why)}`);
+  setText(byId('lost-why'), lostText(why));
   document.body.classList.toggle('stale', state === 'lost');
   drawLine();
 }

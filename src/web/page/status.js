@@ -40,8 +40,9 @@ export function renderTrouble(parts) {
   const notice = byId('trouble');
   notice.hidden = parts.length === 0;
   const names = parts.map((part) => PARTS[part] ?? part).join(', ');
-  if (parts.length > 0)
+  if (parts.length > 0) {
     setText(notice, `${names} cannot be read just now: those you see are older. The service keeps trying.`);
+  }
 }
 
 const IMPORT = ['Import blocks from files', 'npx tonstream import <files>'];
