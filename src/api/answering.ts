@@ -7,7 +7,7 @@ import { createCompression } from './compression.ts';
 import type { Exchange } from './form.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Sent } from './parameters.ts';
-import { Caller, keyOf, readQuery, readSwitches } from './request.ts';
+import { Caller, keyOf, type Query, readQuery, readSwitches } from './request.ts';
 import type { Api, Asker, CallsByName, Method, Route } from './route.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 import { createUntaken, type UntakenOptions } from './untaken.ts';
@@ -58,8 +58,12 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
   }
 
   /** Who asks, and until when he is there to be answered. */
-  function receive({ request, response, began }: Exchange, ended: (status: number, began: number) => void): Asker {
-    const switches = readSwitches(request.headers, readQuery(request.url ?? ''));
+  function receive(
+    { request, response, began }: Exchange,
+    query: Query,
+    ended: (status: number, began: number) => void,
+  ): Asker {
+    const switches = readSwitches(request.headers, query);
     const context = new Caller(Math.min(switches.timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs));
     response.on('close', () => {
       if (!response.writableFinished) context.leave(new Error('the caller has hung up'));
@@ -74,9 +78,9 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     const maxBytes = Math.min(route.maxBodyBytes ?? ofAll, ofAll);
     return async (exchange) => {
       const { request } = exchange;
-      const asker = receive(exchange, ended);
-      const sent =
-        method === 'POST' ? await readMembers(request, maxBytes, route.needsBody) : readQuery(request.url ?? '');
+      const query = readQuery(request.url ?? '');
+      const asker = receive(exchange, query, ended);
+      const sent = method === 'POST' ? await readMembers(request, maxBytes, route.needsBody) : query;
       await answer(route, sent, asker, exchange, base);
     };
   }
@@ -86,7 +90,7 @@ export function createAnswering(options: AnsweringOptions): (api: Api) => Readon
     const called = routes.filter(({ methods }) => methods.includes('POST'));
     const byName = new Map(called.map((route) => [route.path.slice(1).toLowerCase(), route]));
     return async (exchange) => {
-      const asker = receive(exchange, ended);
+      const asker = receive(exchange, readQuery(exchange.request.url ?? ''), ended);
       exchange.call = await readJson(exchange.request, mostBodyBytes(limits, most));
       const { name, parameters } = read(exchange.call);
       const route = byName.get(name.toLowerCase());

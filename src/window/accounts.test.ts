@@ -178,4 +178,29 @@ describe('accounts of the window', () => {
     for (let i = 0; i < 3; i++) await source.accountStates([account(1)], [], 'all', CONTEXT);
     expect(asked).toEqual([2]);
   });
+
+  it('that are below it are kept as the tables tell them, until a step changes them', async () => {
+    await apply([changed(2, hash(0xc0), hash(0xda))]);
+    const asked: Address[][] = [];
+    const source = sourceWith({
+      async accountStates(accounts) {
+        asked.push([...accounts]);
+        return accounts.map((one) => ({ ...RECORD, account: one, balance: '7', methods: [7] }));
+      },
+      methodsOf: async (codes) => new Map(codes.map((code) => [textOf(code), [8]])),
+    });
+    const states = () => source.accountStates([account(1)], [], 'none', CONTEXT);
+    for (let i = 0; i < 4; i++) expect(await states()).toMatchObject([{ balance: '7', methods: [7] }]);
+    // What is asked for once is not kept.
+    expect(asked).toHaveLength(2);
+    // Those of another choice of cells are others.
+    expect(await source.accountStates([account(1)], [], 'all', CONTEXT)).toMatchObject([{ balance: '7' }]);
+    expect(asked).toHaveLength(3);
+    await apply([{ ...changed(2, hash(0xc1), hash(0xda)), lt: '10', mcSeqno: 6 }], 6);
+    expect(await states()).toMatchObject([{ balance: '7', methods: [7] }]);
+    expect(asked).toHaveLength(3);
+    await apply([{ ...changed(1, hash(0xc1), hash(0xda)), lt: '11', mcSeqno: 7 }], 7);
+    for (let i = 0; i < 3; i++) expect(await states()).toMatchObject([{ balance: '5', methods: [8] }]);
+    expect(asked).toHaveLength(3);
+  });
 });

@@ -7,8 +7,9 @@ import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
 import type { AccountCells, AccountRecord, BookRecord, KnownState } from '../chain/records.ts';
+import { isLasting } from '../lasting.ts';
 import { createChanges } from './changes.ts';
-import { createKept, type Kept } from './kept.ts';
+import { createKept } from './kept.ts';
 import { columnOf, layoutOf, restOf } from './kind.ts';
 import { accountKind, dataKind } from './kinds.ts';
 import { type StateRow, stateOf } from './rows.ts';
@@ -20,10 +21,11 @@ const REMEMBERED_ACCOUNTS = 200_000;
 /** Records of the address book that are kept, with what is printed of them. */
 const KEPT_RECORDS_BYTES = 24 * 1024 * 1024;
 const RECORD_BYTES = 800;
-/** Of states that are kept, with what is printed of them, for each choice of cells. */
-const KEPT_STATES_BYTES = 24 * 1024 * 1024;
-const STATE_BYTES = 2_500;
-/** A cell is there as bytes and twice, with what it is a part of, as base64. */
+/** Of states that are kept, with what is printed of them, for all choices of cells: some 25,000 with the cells of wallets. */
+const KEPT_STATES_BYTES = 72 * 1024 * 1024;
+/** Measured: 1.4 KB of a record, and its text. */
+const STATE_BYTES = 1_800;
+/** A cell is there as bytes and, in the text, as base64. */
 const PRINTED = 3;
 /** Codes of the window whose methods are remembered; the tables remember those they are asked for themselves. */
 const REMEMBERED_CODES = 10_000;
@@ -32,6 +34,8 @@ const CODE_BYTES = 16 * 1024 * 1024;
 /** Codes, and data of accounts, that the tables do not have either are not asked for again at once. */
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
+/** A state of which something may be learned yet is read anew after this time. */
+const UNKNOWN_MS = 5_000;
 
 const BY_ACCOUNT = layoutOf(accountKind, 'account');
 const DATA_OF = layoutOf(dataKind, 'account');
@@ -75,18 +79,12 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   const absent = new LRUCache<string, true>({ ...atMost(REMEMBERED_ABSENT), ttl: ABSENT_MS });
   const changes = createChanges(accountKind, 'account');
   const records = createKept<BookRecord>(changes, KEPT_RECORDS_BYTES, RECORD_BYTES, () => RECORD_BYTES);
-  const keptStates = () =>
-    createKept<AccountRecord>(
-      changes,
-      KEPT_STATES_BYTES,
-      2 * STATE_BYTES,
-      ({ codeBoc, dataBoc }) => STATE_BYTES + PRINTED * ((codeBoc?.length ?? 0) + (dataBoc?.length ?? 0)),
-    );
-  const states: Record<AccountCells, Kept<AccountRecord>> = {
-    none: keptStates(),
-    wallets: keptStates(),
-    all: keptStates(),
-  };
+  const states = createKept<AccountRecord>(
+    changes,
+    KEPT_STATES_BYTES,
+    STATE_BYTES,
+    ({ codeBoc, dataBoc }) => STATE_BYTES + PRINTED * ((codeBoc?.length ?? 0) + (dataBoc?.length ?? 0)),
+  );
 
   async function accountStates(
     accounts: Address[],
@@ -95,7 +93,6 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     sides: Sides,
   ): Promise<AccountRecord[]> {
     const { view, whole, context } = sides;
-    const kept = states[wantedCells];
     const allowed = new Set(codeHashes.map(hashKey));
     const found = new Map<string, AccountRecord | null>();
     const here: Held[] = [];
@@ -103,7 +100,7 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     for (const account of accounts) {
       const key = hashKey(account);
       if (found.has(key)) continue;
-      const known = kept.get(view, key);
+      const known = states.get(view, key, wantedCells);
       found.set(key, known);
       if (known !== null) continue;
       const row = view.findByKey(accountKind, BY_ACCOUNT, account)?.row;
@@ -122,8 +119,11 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
       missing.length === 0 || view.below === null ? [] : whole.accountStates(missing, codeHashes, wantedCells, context),
     ]);
     const newer = changed.length === 0 ? [] : await tables.accountStates(changed, codeHashes, wantedCells, context);
-    for (const record of own) {
-      if (isWhole(record, wantedCells)) kept.offer(view, hashKey(record.account), () => ownState(record));
+    // What is below stays so, too, until a step changes it.
+    for (const record of [...own, ...others]) {
+      const copy = (): AccountRecord => (isLasting(record) ? record : ownState(record));
+      const forMs = isWhole(record, wantedCells) ? 0 : UNKNOWN_MS;
+      states.offer(view, hashKey(record.account), copy, { which: wantedCells, forMs });
     }
     for (const record of [...own, ...newer, ...others]) found.set(hashKey(record.account), record);
     return [...found.values()].filter((record) => record !== null).filter(isAllowed);

@@ -50,4 +50,30 @@ describe('what is kept of accounts', () => {
     expect([...round(10), ...round(10)]).not.toContain(true);
     expect(round(10)).not.toContain(false);
   });
+
+  it('is read anew after its time where it has one', async () => {
+    const kept = createKept<{ name: string }>({ isUnchanged: () => true }, 10, 1, () => 1);
+    const view = viewAt(1);
+    for (let i = 0; i < 2; i++) {
+      kept.offer(view, 'lasting', () => ({ name: 'lasting' }));
+      kept.offer(view, 'passing', () => ({ name: 'passing' }), { forMs: 300 });
+    }
+    expect(['lasting', 'passing'].map((key) => kept.get(view, key)?.name)).toEqual(['lasting', 'passing']);
+    await expect.poll(() => kept.get(view, 'passing')).toBeNull();
+    expect(kept.get(view, 'lasting')).toEqual({ name: 'lasting' });
+  });
+
+  it('may be several things of one account, each of which a change of the account ends', () => {
+    let changedAt = 0;
+    const changes = { isUnchanged: (_: View, key: string, since: number) => key === 'b' || since >= changedAt };
+    const kept = createKept<{ name: string }>(changes, 10, 1, () => 1);
+    const known = (key: string, which: string, at: number) => kept.get(viewAt(at), key, which)?.name ?? null;
+    for (const which of ['all', 'none', 'all', 'none']) {
+      for (const key of ['a', 'b']) kept.offer(viewAt(1), key, () => ({ name: which + key }), { which });
+    }
+    expect([known('a', 'all', 1), known('a', 'none', 1), known('b', 'all', 1)]).toEqual(['alla', 'nonea', 'allb']);
+    expect(known('a', '', 1)).toBeNull();
+    changedAt = 2;
+    expect([known('a', 'all', 2), known('a', 'none', 2), known('b', 'all', 2)]).toEqual([null, null, 'allb']);
+  });
 });

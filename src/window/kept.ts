@@ -14,11 +14,16 @@ interface Found<R> {
   at: number;
 }
 
+/** By the account's key (`hashKey`) and, where several things are kept of an account, by which of them it is. */
 export interface Kept<R> {
   /** The same object each time, so that what is made of it can be kept with it; null where nothing is known. */
-  get(view: View, key: string): R | null;
-  /** @param copy of what was found, in memory of its own */
-  offer(view: View, key: string, copy: () => R): void;
+  get(view: View, key: string, which?: string): R | null;
+  /**
+   * @param copy of what was found, in memory of its own
+   * @param options.which of what is kept of the account
+   * @param options.forMs for how long, where it may become more without a step
+   */
+  offer(view: View, key: string, copy: () => R, options?: { which?: string; forMs?: number }): void;
 }
 
 /**
@@ -34,15 +39,16 @@ export function createKept<R extends object>(
   const kept = new LRUCache<string, Found<R>>({ maxSize: bytes, sizeCalculation: ({ record }) => sizeOf(record) });
   const asked = new LRUCache<string, true>(atMost(Math.ceil(bytes / usual)));
   return {
-    get(view, key) {
-      const found = kept.get(key);
+    get(view, key, which = '') {
+      const found = kept.get(which + key);
       if (found === undefined || !changes.isUnchanged(view, key, found.at)) return null;
       found.at = view.head;
       return found.record;
     },
-    offer({ head }, key, copy) {
-      if (asked.has(key)) kept.set(key, { record: makeLast(copy()), at: head });
-      else asked.set(key, true);
+    offer({ head }, key, copy, { which = '', forMs = 0 } = {}) {
+      const name = which + key;
+      if (asked.has(name)) kept.set(name, { record: makeLast(copy()), at: head }, { ttl: forMs });
+      else asked.set(name, true);
     },
   };
 }

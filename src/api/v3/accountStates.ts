@@ -7,6 +7,7 @@ import { accountStates } from './account-schemas.ts';
 import { nodeState, orNull } from './newest-state.ts';
 import { addresses, atStep, flag, hashes } from './parameters.ts';
 import { accountJson, goneAmong } from './render/account.ts';
+import { joinTexts } from './render/rows.ts';
 import { type Asked, listing, type Route, route } from './route.ts';
 import { requireMasterchainBlock } from './transactions.ts';
 
@@ -31,9 +32,8 @@ export function accountStatesRoute(limits: ApiLimits): Route {
         return listing('accounts', past.map(accountJson), asked, '', goneAmong(past));
       }
       const found = await source.accountStates(p.address, p.code_hash, cells, context);
-      const rows = found.map(accountJson).join(',');
       const [book, tokens] = await Promise.all([addressBook(found), metadata(found, { listed: goneAmong(found) })]);
-      return `{"accounts":[${rows}],"address_book":${book},"metadata":${tokens}}`;
+      return joinTexts('{"accounts":[', found.map(accountJson), `],"address_book":${book},"metadata":${tokens}}`);
     },
   });
 }

@@ -7,7 +7,7 @@ import { actionPage } from './action-page.ts';
 import { accountsOrOne, actionTypes, addresses, amount, flag, hashes, opcodes } from './parameters.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { createBook } from './render/book.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinTexts } from './render/rows.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
 import { actions } from './schemas.ts';
 import { traceFilter, traceParameters } from './trace-parameters.ts';
@@ -60,10 +60,10 @@ export function actionsRoute(limits: ApiLimits): Route {
         : null;
       const list = rows.map((action) => {
         const own = full && actionTransactions(action).flatMap((hash) => full.get(hashKey(hash)) ?? []);
-        return Buffer.from(actionJson(action, book, { accounts: p.include_accounts ?? false, full: own ?? undefined }));
+        return actionJson(action, book, { accounts: p.include_accounts ?? false, full: own ?? undefined });
       });
       const extras = nextCursor(p.cursor, next);
-      return joinRows(
+      return joinTexts(
         '{"actions":[',
         list,
         `],"address_book":${await addressBook()},"metadata":${await metadata()}${extras}}`,

@@ -15,7 +15,7 @@ import {
   uint64,
   utime,
 } from './parameters.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinRows } from './render/rows.ts';
 import { nextCursor, type Route, route } from './route.ts';
 import { messages } from './schemas.ts';
 

@@ -11,7 +11,7 @@ import { address, flag, hashes, supportedTypes } from './parameters.ts';
 import { notStored, pendingOf, pendingTransactions } from './pending.ts';
 import { actionJson, actionTransactions } from './render/action.ts';
 import { createBook } from './render/book.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinTexts } from './render/rows.ts';
 import { type Route, route } from './route.ts';
 import { actions } from './schemas.ts';
 
@@ -45,9 +45,9 @@ export function pendingActionsRoute(): Route {
               .filter(({ transaction: { hash } }) => wanted.has(hashKey(hash)))
               .map((record) => renderings.transaction(record, unlisted))
           : undefined;
-        return Buffer.from(actionJson(action, book, { accounts: true, full }));
+        return actionJson(action, book, { accounts: true, full });
       });
-      return joinRows('{"actions":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
+      return joinTexts('{"actions":[', list, `],"address_book":${await addressBook()},"metadata":${await metadata()}}`);
     },
   });
 }

@@ -4,7 +4,7 @@ import { traceRecord } from '../../pending/records.ts';
 import { supportedTypesOf } from './actions.ts';
 import { address, hashes, supportedTypes } from './parameters.ts';
 import { notStored, pendingOf, pendingTraceJson, pendingTransactions } from './pending.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinRows } from './render/rows.ts';
 import { type Route, route } from './route.ts';
 import { traces } from './schemas.ts';
 

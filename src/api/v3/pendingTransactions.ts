@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { addresses, hashes } from './parameters.ts';
 import { distinct, notStored, pendingTransactions } from './pending.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinRows } from './render/rows.ts';
 import { type Asked, type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 

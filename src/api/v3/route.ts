@@ -14,6 +14,7 @@ import type { Book } from './render/book.ts';
 import type { EventRows } from './render/event-rows.ts';
 import type { AlsoTokens } from './render/metadata.ts';
 import type { Renderings } from './render/renderings.ts';
+import { joinTexts } from './render/rows.ts';
 
 /** What a route may use to answer. */
 export interface Asked {
@@ -71,9 +72,10 @@ export async function listing(
   { addressBook, metadata }: Pick<Asked, 'addressBook'> & { metadata: Asked['metadata'] | null },
   extras = '',
   listed: readonly Address[] = [],
-): Promise<string> {
+): Promise<Buffer> {
   const [book, tokens] = await Promise.all([addressBook(), metadata?.(undefined, { listed })]);
-  return `{"${name}":[${rows.join(',')}],"address_book":${book}${tokens === undefined ? '' : `,"metadata":${tokens}`}${extras}}`;
+  const described = tokens === undefined ? '' : `,"metadata":${tokens}`;
+  return joinTexts(`{"${name}":[`, rows, `],"address_book":${book}${described}${extras}}`);
 }
 
 /** Whether a block can have this seqno; others are not worth a query. */

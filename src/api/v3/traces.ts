@@ -14,7 +14,7 @@ import type { ApiLimits } from '../limits.ts';
 import { supportedTypesOf } from './actions.ts';
 import { address, flag } from './parameters.ts';
 import { actionJson } from './render/action.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinRows } from './render/rows.ts';
 import { traceJson } from './render/trace.ts';
 import { type Asked, nextCursor, type Route, route } from './route.ts';
 import { events, traces } from './schemas.ts';

@@ -3,7 +3,7 @@ import type { TransactionFilter, TransactionRecord } from '../../chain/records.t
 import { ApiError } from '../errors.ts';
 import type { ApiLimits } from '../limits.ts';
 import { addresses, cursor, hashes, int32, limit, offset, shard, sort, uint64, utime } from './parameters.ts';
-import { joinRows } from './render/renderings.ts';
+import { joinRows } from './render/rows.ts';
 import { type Asked, isBlockSeqno, nextCursor, type Route, route } from './route.ts';
 import { transactions } from './schemas.ts';
 

@@ -4,6 +4,7 @@ import type { ApiLimits } from '../limits.ts';
 import { walletStates } from './account-schemas.ts';
 import { addresses, hashes } from './parameters.ts';
 import { goneAmong } from './render/account.ts';
+import { joinTexts } from './render/rows.ts';
 import { walletStateJson } from './render/wallet.ts';
 import { type Route, route } from './route.ts';
 
@@ -20,9 +21,8 @@ export function walletStatesRoute(limits: ApiLimits): Route {
     async answer(p, { source, context, addressBook, metadata }) {
       if (p.address.length === 0) throw new ApiError(422, 'address of account is required');
       const found = await source.accountStates(p.address, p.code_hash, 'wallets', context);
-      const rows = found.map(walletStateJson).join(',');
       const [book, tokens] = await Promise.all([addressBook(found), metadata(found, { listed: goneAmong(found) })]);
-      return `{"wallets":[${rows}],"address_book":${book},"metadata":${tokens}}`;
+      return joinTexts('{"wallets":[', found.map(walletStateJson), `],"address_book":${book},"metadata":${tokens}}`);
     },
   });
 }

@@ -8,7 +8,7 @@ import { storedRecords } from '../../../../test/stored-records.ts';
 import type { TransactionRecord } from '../../../chain/records.ts';
 import { createBook } from './book.ts';
 import { messageRowJson } from './message.ts';
-import { createRenderings, joinRows, type Renderings } from './renderings.ts';
+import { createRenderings, type Renderings } from './renderings.ts';
 import { transactionJson } from './transaction.ts';
 
 const ROOM = 64 * 1024 * 1024;
@@ -146,14 +146,5 @@ describe('renderings', () => {
     const record = madeTransaction({ name: 'a', mcSeqno: 1 });
     for (let i = 0; i < 2; i++) expect(rendered(renderings, record)).toEqual(anew(record));
     expect(renderings.figures).toEqual({ formed: 0, made: 2, kept: 0, bytes: 0 });
-  });
-
-  it.each([[[]], [['{"a":1}']], [['"ü"', '{}', '"🙂"']]])('join %j', (rows) => {
-    const joined = joinRows(
-      '{"x":[',
-      rows.map((row) => Buffer.from(row)),
-      '],"y":"é"}',
-    );
-    expect(joined.toString()).toBe(`{"x":[${rows.join(',')}],"y":"é"}`);
   });
 });

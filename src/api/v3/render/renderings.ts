@@ -165,21 +165,3 @@ function keepable(record: TransactionRecord, stored: StoredBytes, made: Buffer):
     form,
   };
 }
-
-const COMMA = 0x2c;
-
-/** A JSON list of rows between two texts, in one piece. */
-export function joinRows(before: string, rows: readonly Buffer[], behind: string): Buffer {
-  const beforeBytes = Buffer.byteLength(before);
-  const commas = Math.max(0, rows.length - 1);
-  let size = beforeBytes + Buffer.byteLength(behind) + commas;
-  for (const row of rows) size += row.length;
-  const bytes = Buffer.allocUnsafe(size);
-  let at = bytes.write(before);
-  for (let i = 0; i < rows.length; i++) {
-    if (i > 0) bytes[at++] = COMMA;
-    at += rows[i].copy(bytes, at);
-  }
-  bytes.write(behind, at);
-  return bytes;
-}
