@@ -13,8 +13,6 @@ import {
   StepRecordError,
 } from './projected-step.ts';
 
-export * from './projected-step.ts';
-
 /** Largest value of one record. Well below what a log takes, so that a reader's batch stays small. */
 const PART_BYTES = 2 * 1024 * 1024;
 

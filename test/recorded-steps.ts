@@ -12,8 +12,8 @@ import { decodeStep } from '../streams/project/decode.ts';
 import type { StoredAccount } from '../streams/project/packed.ts';
 import { projectedSteps } from '../streams/project/step-rows.ts';
 import { createOpenMessages } from '../streams/project/traces.ts';
+import type { ProjectedStep } from '../streams/projected-step.ts';
 import { readSteps, type Step } from '../streams/steps.ts';
-import type { ProjectedStep } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 import { sequenceFile } from './recorded-sequence.ts';
 

@@ -22,7 +22,8 @@ import { openEmbeddedLog } from '../streams/embedded.ts';
 import { importFiles } from '../streams/ingest/import.ts';
 import type { EventLog } from '../streams/log.ts';
 import { project } from '../streams/project/projector.ts';
-import { encodeProjectedStep, type PublishedStep, readProjectedSteps } from '../streams/steps-topic.ts';
+import { encodeProjectedStep } from '../streams/projected-step.ts';
+import { type PublishedStep, readProjectedSteps } from '../streams/steps-topic.ts';
 import { topicNames } from '../streams/topics.ts';
 
 const GB = 1024 ** 3;

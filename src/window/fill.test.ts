@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import type { EventLog } from '../../streams/log.ts';
 import { createStepRows } from '../../streams/project/step-rows.ts';
-import { encodeStepRecords, newestSteps, type ProjectedStep } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
+import { encodeStepRecords, newestSteps } from '../../streams/steps-topic.ts';
 import { createWindowFill } from './fill.ts';
 import { openWindow, type Window } from './window.ts';
 

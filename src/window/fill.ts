@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { blocks } from '../../clickhouse/tables/blocks.ts';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
 import type { EventLog } from '../../streams/log.ts';
-import { newestSteps, type ProjectedStep, readProjectedSteps } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
+import { newestSteps, readProjectedSteps } from '../../streams/steps-topic.ts';
 import { endsOf } from './store.ts';
 import type { Below, Window } from './window.ts';
 

@@ -8,7 +8,8 @@ import type { ClickHouseSource } from '../../clickhouse/queries/source.ts';
 import { openEmbeddedLog } from '../../streams/embedded.ts';
 import { type EventLog, LogError } from '../../streams/log.ts';
 import { createStepRows } from '../../streams/project/step-rows.ts';
-import { encodeStepRecords, type ProjectedStep } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
+import { encodeStepRecords } from '../../streams/steps-topic.ts';
 import { createWindowFollower, type WindowFollower } from './follow.ts';
 import { openWindow, type Window } from './window.ts';
 

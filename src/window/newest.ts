@@ -12,7 +12,7 @@ import { behindPrefix, type Kind, keyPrefix, layoutOf, restOf } from './kind.ts'
 import type { View } from './view.ts';
 
 /** About 300 bytes each. */
-const REMEMBERED = 65_536;
+const REMEMBERED = 32_768;
 
 /** What is behind the columns, and the step that wrote it. */
 export interface NewestRow {

@@ -6,7 +6,7 @@ import { blocks, shardTops } from '../../clickhouse/tables/blocks.ts';
 import { type MessageRow, messages } from '../../clickhouse/tables/messages.ts';
 import { traceAccounts, traces } from '../../clickhouse/tables/traces.ts';
 import { type TransactionRow, transactions } from '../../clickhouse/tables/transactions.ts';
-import type { ProjectedStep } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
 import { hashKey } from '../chain/hash.ts';
 import type { Address } from '../chain/model.ts';
 import { actionEntry } from './action-row.ts';

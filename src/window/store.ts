@@ -1,7 +1,7 @@
 /** Rows of steps into the tables of their kinds, and out of them again. */
 import { codes } from '../../clickhouse/tables/accounts.ts';
 import { type BlockRow, blocks } from '../../clickhouse/tables/blocks.ts';
-import type { ProjectedStep } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
 import { ChunkWriter, chunkKey, ID_BYTES, idIn, idOf, idOfChunk, rowAt, rowOfId, rowsIn, stepKey } from './chunk.ts';
 import type { Batch, Packing, Snapshot, TableOptions } from './engine.ts';
 import type { TransactionForm } from './form.ts';

@@ -22,7 +22,7 @@ const REMEMBERED = 50_000;
 const READ_STATES = 8_192;
 
 /** Addresses of a kind that were looked for between two steps, about 100 bytes each. */
-const SETTLED = 65_536;
+const SETTLED = 32_768;
 
 export const NO_TOKENS = { items: [], collections: [], masters: [], wallets: [] };
 

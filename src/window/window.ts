@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { transactions } from '../../clickhouse/tables/transactions.ts';
-import type { ProjectedStep, PublishedStep } from '../../streams/steps-topic.ts';
+import type { ProjectedStep } from '../../streams/projected-step.ts';
+import type { PublishedStep } from '../../streams/steps-topic.ts';
 import { type Noted, openEngine, type Snapshot } from './engine.ts';
 import { formVersion, type TransactionForm } from './form.ts';
 import { encodeWindowState, readWindowState, WINDOW_VERSION, type WindowState } from './state.ts';

@@ -10,13 +10,8 @@ import { recordedSteps } from '../../test/recorded-steps.ts';
 import { shelf } from '../../test/shelf.ts';
 import { openEmbeddedLog } from '../embedded.ts';
 import type { EventLog } from '../log.ts';
-import {
-  decodeProjectedStep,
-  encodeProjectedStep,
-  encodeStepRecords,
-  type ProjectedStep,
-  readProjectedSteps,
-} from '../steps-topic.ts';
+import { decodeProjectedStep, encodeProjectedStep, type ProjectedStep } from '../projected-step.ts';
+import { encodeStepRecords, readProjectedSteps } from '../steps-topic.ts';
 import { topicNames } from '../topics.ts';
 import { createPublisher } from './publish.ts';
 

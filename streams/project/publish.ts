@@ -1,14 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../src/config.ts';
 import { type EventLog, LogError, type LogRecord } from '../log.ts';
+import { type ProjectedStep, StepRecordError } from '../projected-step.ts';
 import type { Step } from '../steps.ts';
-import {
-  encodeStepRecords,
-  lastProjectedStep,
-  type ProjectedStep,
-  type StepPart,
-  StepRecordError,
-} from '../steps-topic.ts';
+import { encodeStepRecords, lastProjectedStep, type StepPart } from '../steps-topic.ts';
 import type { TopicNames } from '../topics.ts';
 
 export interface PublisherOptions {

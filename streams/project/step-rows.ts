@@ -1,6 +1,6 @@
 import type { StepRows, Table, TableWith } from '../../clickhouse/tables/table.ts';
+import type { ProjectedStep } from '../projected-step.ts';
 import type { Step } from '../steps.ts';
-import type { ProjectedStep } from '../steps-topic.ts';
 
 /** The rows of one step while they are made. */
 export interface GrowingRows extends StepRows {
