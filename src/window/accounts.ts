@@ -35,7 +35,7 @@ const CODE_BYTES = 16 * 1024 * 1024;
 const REMEMBERED_ABSENT = 50_000;
 const ABSENT_MS = 10_000;
 /** A state of which something may be learned yet is read anew after this time. */
-const UNKNOWN_MS = 5_000;
+const UNKNOWN_MS = 2_000;
 
 const BY_ACCOUNT = layoutOf(accountKind, 'account');
 const DATA_OF = layoutOf(dataKind, 'account');
