@@ -15,7 +15,7 @@ const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buff
 /** VarUInteger 32 of extra currencies is the widest amount on the chain: 248 bits. */
 const amount = fc.bigInt(0n, 2n ** 248n - 1n).map(String);
 const currency = fc.nat(2 ** 32 - 1).map(String);
-const state: fc.Arbitrary<KnownState> = fc.record({
+const shown: fc.Arbitrary<KnownState> = fc.record({
   status: fc.constantFrom('nonexist', 'uninit', 'active', 'frozen'),
   balance: fc.bigInt(0n, 2n ** 120n - 1n).map(String),
   extraCurrencies: fc.dictionary(currency, amount, { maxKeys: 300, noNullPrototype: true }),
@@ -23,6 +23,9 @@ const state: fc.Arbitrary<KnownState> = fc.record({
   codeHash: fc.option(hash),
   dataHash: fc.option(hash),
 });
+const state = fc
+  .tuple(shown, fc.boolean())
+  .map(([one, isLearned]) => (isLearned ? { ...one, learnedExtra: one.extraCurrencies } : one));
 
 describe('packed states', () => {
   it('come back as they were', () => {

@@ -6,7 +6,7 @@ import type { KnownState } from '../src/chain/records.ts';
  *
  * One byte says which sides follow (1 before, 2 after). A side is: a byte of status and presence flags, the balance as
  * length and decimal text (text because that is how it is printed), the hashes present, and the extra currencies as a
- * count and pairs of texts.
+ * count and pairs of texts; a flag tells those that a node was asked for.
  */
 /** By their numbers in the Enum8 columns. */
 export const ACCOUNT_STATUSES: readonly AccountStatus[] = ['nonexist', 'uninit', 'active', 'frozen'];
@@ -16,6 +16,7 @@ const FROZEN = 4;
 const CODE = 8;
 const DATA = 16;
 const EXTRA = 32;
+const LEARNED = 64;
 
 /** What makes such a column of a state on its own, as that after. */
 export const AFTER_ALONE = Buffer.from([AFTER]);
@@ -103,7 +104,8 @@ function writeState(out: Buffer, start: number, state: KnownState): number {
     (state.frozenHash ? FROZEN : 0) |
     (state.codeHash ? CODE : 0) |
     (state.dataHash ? DATA : 0) |
-    (extra.length > 0 ? EXTRA : 0);
+    (extra.length > 0 ? EXTRA : 0) |
+    (state.learnedExtra ? LEARNED : 0);
   let at = writeText(out, start + 1, state.balance);
   if (state.frozenHash) at = writeHash(out, at, state.frozenHash);
   if (state.codeHash) at = writeHash(out, at, state.codeHash);
@@ -145,7 +147,8 @@ function readState(reader: Reader): KnownState {
       extraCurrencies[id] = readText(reader);
     }
   }
-  return { status: statusName(flags & 3), balance, frozenHash, codeHash, dataHash, extraCurrencies };
+  const state = { status: statusName(flags & 3), balance, frozenHash, codeHash, dataHash, extraCurrencies };
+  return flags & LEARNED ? { ...state, learnedExtra: extraCurrencies } : state;
 }
 
 function readText(reader: Reader): string {

@@ -99,6 +99,30 @@ describe.each(ASKED)('%s beside a step that is being written', (_, ask) => {
   });
 });
 
+it('of two rows of one state the one of the later step is told, in whatever order they come', async () => {
+  for (const order of [
+    [1, 2],
+    [2, 1],
+  ]) {
+    const rows: Reading['rows'] = async () => {
+      const row = new RowWriter();
+      for (const step of order) {
+        row.fixed(ACCOUNT);
+        row.u64('1000');
+        row.u32(step);
+        row.fixed(Buffer.alloc(32, 1));
+        row.fixed(Buffer.alloc(32, 2));
+        row.string(encodeState({ ...STATE, extraCurrencies: step === 2 ? { 100: '5' } : {} }));
+      }
+      return new RowReader(Buffer.concat(row.take()));
+    };
+    const accounts = accountQueries({ head: standingAt(2), rows });
+    expect(await accounts.accountStates([ACCOUNT], [], 'none', contextOf())).toMatchObject([
+      { extraCurrencies: { 100: '5' } },
+    ]);
+  }
+});
+
 describe('data that changes between two statements', () => {
   const [before, after] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
   /** States as `states` gives them one after another, and the data of the last. */

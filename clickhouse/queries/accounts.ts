@@ -65,7 +65,7 @@ export function accountQueries(reading: NewestReading) {
       const newest = new Map<string, StoredState>();
       for (const row of collect(await reading.rows(sql, 'account states', context), readState)) {
         const other = newest.get(hashKey(row.account));
-        if (!other || compareDecimal(other.lt, row.lt) < 0) newest.set(hashKey(row.account), row);
+        if (!other || isNewer(row, other)) newest.set(hashKey(row.account), row);
       }
       const states = [...newest.values()];
       const ahead = Math.max(0, ...states.map((row) => row.mcSeqno));
@@ -111,7 +111,7 @@ export function accountQueries(reading: NewestReading) {
     for (const { state, ...row } of collect(await reading.rows(own, 'past account states', context), readState)) {
       const other = found.get(hashKey(row.account));
       const { after } = decodeStates(state);
-      if (after === null || (other && compareDecimal(other.row.lt, row.lt) > 0)) continue;
+      if (after === null || (other && !isNewer(row, other.row))) continue;
       found.set(hashKey(row.account), { row, state: after });
     }
     return [...found.values()];
@@ -239,6 +239,11 @@ export function accountQueries(reading: NewestReading) {
 function waitingFor({ head }: NewestReading, { timeoutMs, signal }: QueryContext): (seqno: number) => Promise<void> {
   const giveUpAt = performance.now() + timeoutMs;
   return (seqno) => head.reach(seqno, Math.max(0, giveUpAt - performance.now()), signal);
+}
+
+/** Of the same state more may be known since a later step. */
+function isNewer(a: Pick<StoredState, 'lt' | 'mcSeqno'>, b: Pick<StoredState, 'lt' | 'mcSeqno'>): boolean {
+  return (compareDecimal(a.lt, b.lt) || a.mcSeqno - b.mcSeqno) > 0;
 }
 
 function readState(rows: RowReader): StoredState {

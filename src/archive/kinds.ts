@@ -128,7 +128,7 @@ export const ARCHIVED: readonly Archived[] = [
       kind: accountKind,
       table: accounts,
       names: ['account', 'lt', 'mcSeqno', 'hash', 'lastTransactionHash', 'codeHash', 'state'],
-      order: 'account, lt',
+      order: 'account, lt, mc_seqno',
       encode: (row) => encodeRow(accountKind, row, [row.state]),
     },
     ({ mcSeqno }) => mcSeqno,

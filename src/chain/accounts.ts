@@ -1,12 +1,12 @@
 import type { Block } from './block.ts';
 import { type Boc, cellType, levelMask, PRUNED } from './boc.ts';
-import { readShownCurrencies, skipCurrencies } from './currency.ts';
+import { readShownCurrencies, type ShownCurrencies, skipCurrencies } from './currency.ts';
 import { Cursor } from './cursor.ts';
 import { DecodeError, inside, section } from './errors.ts';
 import { hashAt } from './hash.ts';
 import { type Allowance, lookupHashmap, walkAllowance, walkHashmap, walkInline } from './hashmap.ts';
 import { readInternalAddress } from './message.ts';
-import type { AccountState, Address, CurrencyCollection, Hash, Transaction } from './model.ts';
+import type { AccountState, Address, Hash, Transaction } from './model.ts';
 import { readShardIdent, shardContains } from './shard-ident.ts';
 import { decodeTransaction } from './transaction.ts';
 
@@ -152,7 +152,7 @@ function readState(block: Block, touched: AccountBlock, found: Cursor | null): A
     status: account.status,
     balance: account.balance.grams,
     extraCurrencies: account.balance.extra,
-    extraComplete: account.balance.complete,
+    extraPruned: account.balance.pruned,
     frozenHash: account.frozenHash,
     codeHash: code === null ? null : hashAt(boc, code, 0),
     dataHash: data === null ? null : hashAt(boc, data, 0),
@@ -174,7 +174,7 @@ function absentState(block: Block, touched: AccountBlock): AccountState {
     status: 'nonexist',
     balance: '0',
     extraCurrencies: {},
-    extraComplete: true,
+    extraPruned: null,
     frozenHash: null,
     codeHash: null,
     dataHash: null,
@@ -191,7 +191,7 @@ function absentState(block: Block, touched: AccountBlock): AccountState {
 export interface AccountCell {
   status: 'uninit' | 'active' | 'frozen';
   lastTransLt: string;
-  balance: CurrencyCollection & { complete: boolean };
+  balance: ShownCurrencies;
   frozenHash: Hash | null;
   code: number | null;
   data: number | null;

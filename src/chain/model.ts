@@ -113,8 +113,10 @@ export interface AccountState {
   balance: Decimal;
   /** Empty, too, when the block does not show them: a dictionary that did not change is pruned. */
   extraCurrencies: ExtraCurrencies;
-  /** False when the block does not show the extra currencies. */
-  extraComplete: boolean;
+  /** Hash of the dictionary of extra currencies where the block does not show all of it. */
+  extraPruned: Hash | null;
+  /** Extra currencies that a node was asked for, where they are these. */
+  learnedExtra?: ExtraCurrencies;
   /** State hash of a frozen account. */
   frozenHash: Hash | null;
   codeHash: Hash | null;

@@ -26,6 +26,8 @@ export interface KnownState {
   status: AccountStatus;
   balance: Decimal;
   extraCurrencies: ExtraCurrencies;
+  /** The same, where no block shows them and a node was asked. */
+  learnedExtra?: ExtraCurrencies;
   frozenHash: Hash | null;
   codeHash: Hash | null;
   dataHash: Hash | null;

@@ -203,4 +203,19 @@ describe('accounts of the window', () => {
     for (let i = 0; i < 3; i++) expect(await states()).toMatchObject([{ balance: '5', methods: [8] }]);
     expect(asked).toHaveLength(3);
   });
+
+  it('that are below it are told anew where code or data are not known yet', async () => {
+    await apply([changed(2, hash(0xc0), hash(0xda))]);
+    const [codeBoc, dataBoc] = [Buffer.from('code'), Buffer.from('data')];
+    const learned: Partial<AccountRecord> = {};
+    const source = sourceWith({
+      accountStates: async (accounts) =>
+        accounts.map((one) => ({ ...RECORD, account: one, methods: [7], dataHash: hash(0xda), ...learned })),
+    });
+    const state = async () => (await source.accountStates([account(1)], [], 'all', CONTEXT))[0];
+    for (let i = 0; i < 3; i++) await state();
+    Object.assign(learned, { codeBoc, dataBoc });
+    expect(await state()).toMatchObject({ codeBoc: null, dataBoc: null });
+    await expect.poll(state).toMatchObject({ codeBoc, dataBoc });
+  });
 });

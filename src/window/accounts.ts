@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
 import { atMost } from '../at-most.ts';
-import { ownCopies } from '../chain/bytes.ts';
+import { ownCopies, ownCopy } from '../chain/bytes.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
@@ -64,12 +64,6 @@ function isWhole({ codeHash, codeBoc, dataHash, dataBoc, methods }: AccountRecor
   return !isDataWanted || dataHash === null || dataBoc !== null;
 }
 
-/** The code is one for all accounts that have it. */
-function ownState(record: AccountRecord): AccountRecord {
-  const { account, hash, lastTransactionHash, frozenHash, codeHash, dataHash, dataBoc } = record;
-  return { ...record, ...ownCopies({ account, hash, lastTransactionHash, frozenHash, codeHash, dataHash, dataBoc }) };
-}
-
 /** States and address book: from the window for the accounts it has seen, from the tables for the others. */
 export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   // True as long as no step since then has left the window: a change would be in the window.
@@ -85,6 +79,21 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     STATE_BYTES,
     ({ codeBoc, dataBoc }) => STATE_BYTES + PRINTED * ((codeBoc?.length ?? 0) + (dataBoc?.length ?? 0)),
   );
+
+  /** In memory of its own. The code is one for all accounts that have it. */
+  function ownState(record: AccountRecord): AccountRecord {
+    const { account, hash, lastTransactionHash, frozenHash, codeHash, codeBoc, dataHash, dataBoc } = record;
+    const own = ownCopies({ account, hash, lastTransactionHash, frozenHash, codeHash, dataHash, dataBoc });
+    return { ...record, ...own, codeBoc: codeHash && codeBoc && ownCode(codeHash, codeBoc) };
+  }
+
+  function ownCode(hash: Hash, code: Buffer): Buffer {
+    const known = codeBocs.get(hashKey(hash));
+    if (known !== undefined) return known;
+    const own = ownCopy(code);
+    codeBocs.set(hashKey(hash), own);
+    return own;
+  }
 
   async function accountStates(
     accounts: Address[],
@@ -185,8 +194,8 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
       for (const key of askedCodes.keys()) {
         const code = cells.codeOf.get(key);
         note(codeOf, key, key, code);
-        // In memory of its own: it was cut from the whole result.
-        if (code) codeBocs.set(key, Buffer.from(code));
+        // It was cut from the whole result.
+        if (code) codeBocs.set(key, ownCopy(code));
       }
       for (const asked of askedData) {
         const { account, dataHash } = asked;

@@ -15,11 +15,14 @@ export interface AskedState {
   account: Address;
   /** Representation hash of the account cell. */
   stateHash: Hash;
-  /** Lt of the account's last transaction in the block. */
+  /** Lt and hash of the account's last transaction in the block. */
   lt: Decimal;
+  transaction: Hash;
   block: BlockIdExt;
   mcSeqno: number;
   globalId: number;
+  /** The block does not show all of its extra currencies: the account is wanted as a whole. */
+  whole: boolean;
 }
 
 /** A tree of cells of an answer, with the hash that it was checked to have. */
@@ -33,7 +36,7 @@ export interface Answer extends Omit<CellRecord, 'after' | 'receivedAtMs'> {
 export const LIBRARIES_PER_CALL = 16;
 
 /**
- * Code and data of an account. The answer is believed when it has the state hash that the block names.
+ * Code and data of an account, and the account as a whole where that is wanted. The answer is believed when it has the state hash that the block names.
  * @throws {NodeError} @throws {IngestError} `wrong_id` or `bad_block`
  */
 export async function askAccount(
@@ -68,6 +71,23 @@ export async function askAccount(
         globalId,
         boc: canonicalBoc(cells),
         library,
+        code: null,
+      });
+    }
+    const whole = asked.whole ? completeCells(bag, root) : null;
+    if (whole !== null) {
+      const { transaction, stateHash: hash } = asked;
+      const boc = canonicalBoc(whole);
+      answers.push({
+        kind: 'account',
+        hash,
+        account,
+        lt,
+        transaction,
+        mcSeqno,
+        globalId,
+        boc,
+        library: null,
         code: null,
       });
     }

@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountStatesAfter, openAccounts } from '../../src/chain/accounts.ts';
+import { accountStatesAfter, openAccounts, readAccount } from '../../src/chain/accounts.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { openBoc } from '../../src/chain/boc.ts';
 import { canonicalBoc } from '../../src/chain/canonical.ts';
+import { hashOfExtra } from '../../src/chain/currency.ts';
 import { cellHash } from '../../src/chain/hash.ts';
 import type { AccountState } from '../../src/chain/model.ts';
 import { serialize } from '../../src/chain/serialize.ts';
 import { readConfig } from '../../src/config.ts';
+import { extraAccount } from '../../test/extra-account.ts';
+import { blockFile } from '../../test/recorded-blocks.ts';
 import { createRecordedNode, type RecordedNodeOptions } from '../../test/recorded-node.ts';
 import { readSequence, sequenceFile } from '../../test/recorded-sequence.ts';
 import { requireShelf, shelf } from '../../test/shelf.ts';
@@ -20,7 +23,7 @@ import { openEmbeddedLog } from '../embedded.ts';
 import { EnvelopeError } from '../envelope.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
-import { askLibraries, libraryOf } from './cell-answers.ts';
+import { askAccount, askLibraries, libraryOf } from './cell-answers.ts';
 import { type CellEvent, type CellLimits, type Cells, createCells } from './cells.ts';
 import { checkBlockAndTops } from './check.ts';
 import { createStepWriter, type StepWriter } from './follow-append.ts';
@@ -50,7 +53,10 @@ afterEach(async () => {
 function step(seqno: number): FetchedStep {
   const line = readSequence(sequenceFile('mainnet-mc-2660')).find((one) => one.seqno === seqno);
   if (line === undefined) throw new Error(`no block ${seqno}`);
-  const boc = Buffer.from(line.boc, 'base64');
+  return stepOf(seqno, Buffer.from(line.boc, 'base64'));
+}
+
+function stepOf(seqno: number, boc: Buffer): FetchedStep {
   const { block, tops } = checkBlockAndTops(boc, null, { file: 'recorded', line: null });
   const master = { ...block, tops, boc, receivedAtMs: 1 };
   return { mcSeqno: seqno, blocks: [master], master, bytes: boc.length, seenAtMs: null };
@@ -142,7 +148,18 @@ describe.skipIf(shelf === null)('cells that a block does not show', () => {
       true,
     );
     expect(found.every(({ boc }) => canonicalBoc(boc).equals(boc))).toBe(true);
-    expect(counts.get('asked')).toBe(new Set([...pruned, ...unknownCodes]).size);
+    const extras = states.filter(({ extraPruned }) => extraPruned !== null);
+    expect(extras.length).toBeGreaterThan(0);
+    const whole = found.filter(({ kind }) => kind === 'account');
+    expect(whole.map(({ account, hash, lt }) => facts(account, hash, lt)).sort()).toEqual(
+      extras.map(({ account, hash, lastTransactionLt }) => facts(account, hash, lastTransactionLt)).sort(),
+    );
+    for (const { account, boc } of whole) {
+      const bag = openBoc(boc);
+      const state = extras.find((one) => account?.equals(one.account));
+      expect(hashOfExtra(readAccount(bag, bag.roots[0])?.balance.extra ?? {})).toEqual(state?.extraPruned);
+    }
+    expect(counts.get('asked')).toBe(new Set([...pruned, ...unknownCodes, ...extras]).size);
     const asked = counts.get('asked');
     await cells.look([last], LAST);
     await cells.idle();
@@ -210,6 +227,43 @@ describe.skipIf(shelf === null)('cells that a block does not show', () => {
     await cells.idle();
     expect(counts.get('oversized')).toBeGreaterThan(0);
     expect(await answers()).toEqual([]);
+  });
+});
+
+describe('extra currencies', () => {
+  it.skipIf(shelf === null)(
+    'that a block does not show are asked for until somebody has them, though it shows code and data',
+    async () => {
+      const last = stepOf(1159, readFileSync(blockFile('everscale-42_-1_8000000000000000_1159')));
+      const pruned = statesOf(last).filter(({ extraPruned }) => extraPruned !== null);
+      expect(pruned).toMatchObject([{ codeComplete: true, dataComplete: true }]);
+      const asked: string[] = [];
+      const { cells } = open({
+        account(_block, workchain, id) {
+          asked.push(rawAddress(addressOf(workchain, id)));
+          return null;
+        },
+      });
+      for (let i = 0; i < 2; i++) {
+        await cells.look([last], 1159);
+        await cells.idle();
+      }
+      const [address] = pruned.map(({ account }) => rawAddress(account));
+      expect(asked.filter((one) => one === address)).toEqual([address, address]);
+    },
+  );
+
+  it('are written with the account as a whole, which has the hash that the block names', async () => {
+    const account = addressOf(0, Buffer.alloc(32, 1));
+    const { boc, hash } = extraAccount(account, '90', { 100: '12345' });
+    const transaction = Buffer.alloc(32, 9);
+    const node = { account: async () => ({ boc, lastTransactionLt: '90', lastTransactionHash: transaction }) };
+    const block = { workchain: 0, shard: '8000000000000000', seqno: 5, rootHash: hash, fileHash: hash };
+    const asked = { account, stateHash: hash, lt: '90', transaction, block, mcSeqno: 7, globalId: -3, whole: true };
+    const whole = { kind: 'account', hash, account, lt: '90', transaction, mcSeqno: 7, globalId: -3, boc };
+    expect(await askAccount(node, asked, stop.signal)).toMatchObject([whole]);
+    expect(await askAccount(node, { ...asked, whole: false }, stop.signal)).toEqual([]);
+    await expect(askAccount(node, { ...asked, stateHash: transaction }, stop.signal)).rejects.toThrow('the hash');
   });
 });
 

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ClickHouse } from '../../clickhouse/client.ts';
 import { RowWriter } from '../../clickhouse/rowbinary.ts';
-import { encodeState } from '../../clickhouse/states.ts';
+import { decodeState, encodeState, encodeStates } from '../../clickhouse/states.ts';
 import { addressOf } from '../../src/chain/address.ts';
 import type { Address } from '../../src/chain/model.ts';
 import { madeHash } from '../../test/made-chain.ts';
@@ -62,4 +62,84 @@ it('tables that had accounts are asked for all that come', async () => {
   await batch(1, ['a']);
   await batch(2, ['a', 'b']);
   expect(asked).toEqual(['asking for any account', ...READINGS, ...READINGS]);
+});
+
+describe('a state of which a later step has told more', () => {
+  const known = (extra: string, step: number) => {
+    const packed = encodeState({
+      status: 'uninit',
+      balance: '1',
+      extraCurrencies: extra === '' ? {} : { 100: extra },
+      frozenHash: null,
+      codeHash: null,
+      dataHash: null,
+    });
+    return { packed, step };
+  };
+  const shown = known('', 3);
+  const learned = known('5', 5);
+
+  /** What is known of the account before a batch, over tables with these rows of it. */
+  async function foundBefore(firstMcSeqno: number, rows: Record<string, (out: RowWriter) => void>) {
+    const clickhouse: Partial<ClickHouse> = {
+      async query(_sql, { label = '' } = {}) {
+        const out = new RowWriter(16);
+        rows[label]?.(out);
+        return Buffer.concat(out.take());
+      },
+    };
+    const store = createAccountStore({
+      clickhouse: clickhouse as ClickHouse,
+      cachedAccounts: 2,
+      cachedDataBytes: 1_000,
+    });
+    const accounts = await store.begin({ number: 1, firstMcSeqno }, [account('a')], signal);
+    const found = accounts.get(account('a'));
+    return found && { lt: found.lt, extra: decodeState(found.state).extraCurrencies };
+  }
+
+  const any = (out: RowWriter): void => {
+    out.u8(1);
+    out.endRow();
+  };
+  const states =
+    (...all: (typeof shown)[]) =>
+    (out: RowWriter): void => {
+      for (const { packed, step } of all) {
+        out.fixed(account('a'));
+        out.u64('90');
+        out.u32(step);
+        out.fixed(madeHash('a'));
+        out.string(packed);
+        out.endRow();
+      }
+    };
+
+  it('is the one of the later step, in whatever order the rows come', async () => {
+    for (const order of [
+      [shown, learned],
+      [learned, shown],
+    ]) {
+      const rows = { 'asking for any account': any, 'reading account states': states(...order) };
+      expect(await foundBefore(6, rows)).toEqual({ lt: '90', extra: { 100: '5' } });
+    }
+  });
+
+  it('is known from what was learned, where the tables have a later state of an unfinished batch', async () => {
+    let read = 0;
+    const history = (out: RowWriter): void => {
+      out.fixed(account('a'));
+      out.u64('90');
+      out.fixed(madeHash('a'));
+      // First what was learned, then what the transaction has left.
+      out.string(read++ === 0 ? learned.packed : encodeStates(null, decodeState(shown.packed)));
+      out.endRow();
+    };
+    const rows = {
+      'asking for any account': any,
+      'reading account states': states({ ...shown, step: 7 }),
+      'reading account states before an unfinished batch': history,
+    };
+    expect(await foundBefore(6, rows)).toEqual({ lt: '90', extra: { 100: '5' } });
+  });
 });

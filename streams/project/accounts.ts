@@ -5,6 +5,7 @@ import { KEYS_PER_QUERY, lotsOf } from '../../clickhouse/lots.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
 import { decodeStates, encodeState } from '../../clickhouse/states.ts';
 import { atMost } from '../../src/at-most.ts';
+import { compareDecimal } from '../../src/chain/decimal.ts';
 import { hashKey } from '../../src/chain/hash.ts';
 import type { Address, Decimal, Hash } from '../../src/chain/model.ts';
 import { createUnwritten } from './held.ts';
@@ -172,7 +173,8 @@ async function readAccounts(
 
 /**
  * States before a batch that was written in part before a crash: table `accounts` may have the batch's own rows
- * already, the history in `transactions` still has the earlier ones, and `learned_accounts` what no transaction left.
+ * already, the history in `transactions` still has the earlier ones, and `learned_accounts` what no transaction left or
+ * shows as a whole.
  */
 async function readStatesBefore(
   clickhouse: ClickHouse,
@@ -184,7 +186,11 @@ async function readStatesBefore(
   const options = { label: 'reading account states before an unfinished batch', signal, timeoutMs: HISTORY_TIMEOUT_MS };
   const known = new Map<string, StoredAccount>();
   const learned = new RowReader(
-    await clickhouse.query(`SELECT account, lt, hash, state FROM learned_accounts WHERE ${earlier}`, options),
+    await clickhouse.query(
+      `SELECT account, lt, hash, state FROM learned_accounts WHERE ${earlier}
+       ORDER BY account, lt DESC, mc_seqno DESC LIMIT 1 BY account`,
+      options,
+    ),
   );
   while (!learned.done) {
     const key = hashKey(learned.fixed(36));
@@ -204,7 +210,9 @@ async function readStatesBefore(
     const lt = rows.u64();
     const hash = Buffer.from(rows.fixed(32));
     const { after } = decodeStates(rows.bytes());
-    if (after) known.set(key, { lt, hash, state: encodeState(after), storedData: null });
+    const other = known.get(key);
+    if (after === null || (other && compareDecimal(other.lt, lt) >= 0)) continue;
+    known.set(key, { lt, hash, state: encodeState(after), storedData: null });
   }
   return known;
 }
@@ -212,6 +220,7 @@ async function readStatesBefore(
 function readNewest(result: Buffer, firstMcSeqno: number): { known: Map<string, StoredAccount>; rewritten: Address[] } {
   const rows = new RowReader(result);
   const known = new Map<string, StoredAccount>();
+  const steps = new Map<string, number>();
   const rewritten = new Map<string, Address>();
   while (!rows.done) {
     const account = rows.fixed(36);
@@ -228,7 +237,11 @@ function readNewest(result: Buffer, firstMcSeqno: number): { known: Map<string, 
     }
     if (rewritten.has(key)) continue;
     const other = known.get(key);
-    if (!other || BigInt(other.lt) < BigInt(lt)) known.set(key, { lt, hash, state, storedData: null });
+    // Of the same state more may be known since a later step.
+    const isOlder = other !== undefined && (compareDecimal(lt, other.lt) || mcSeqno - (steps.get(key) ?? 0)) < 0;
+    if (isOlder) continue;
+    known.set(key, { lt, hash, state, storedData: null });
+    steps.set(key, mcSeqno);
   }
   return { known, rewritten: [...rewritten.values()] };
 }

@@ -103,8 +103,9 @@ export function createAssembler(options: AssemblerOptions) {
       const workbench = { rows, counts, accounts, known, metrics };
       for (const block of step.blocks) writeBlock(rows, block, counts);
       for (const [place, placed] of inOrder(step).entries()) {
-        writeTransaction(workbench, placed, place);
-        if (placed.after) await states.write(placed.after, placed.block, rows);
+        const after = placed.after && states.filled(placed.after);
+        writeTransaction(workbench, after === placed.after ? placed : { ...placed, after }, place);
+        if (after) await states.write(after, placed.block, rows);
       }
       made.push(rows);
     }

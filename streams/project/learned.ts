@@ -11,14 +11,14 @@ interface Cells {
   boc: Buffer;
 }
 
-/** A contract that a node was asked for as a whole. */
+/** An account that a node was asked for as a whole. */
 export interface LearnedAccount {
   state: AccountState;
-  code: Cells;
+  code: Cells | null;
   data: Cells | null;
 }
 
-/** Reads a record of kind `account`; null for what is no contract, or none that can be read. */
+/** Reads a record of kind `account`; null for what is no account, or none that can be read. */
 export function readLearned({ account, lt, transaction, hash, boc }: StoredCell): LearnedAccount | null {
   if (account === null || lt === null || transaction === null) return null;
   return orNull(() => {
@@ -26,7 +26,7 @@ export function readLearned({ account, lt, transaction, hash, boc }: StoredCell)
     const found = readAccount(bag, bag.roots[0]);
     if (found === null) return null;
     const code = cellsOf(bag, found.code);
-    if (code === null) return null;
+    if (found.code !== null && code === null) return null;
     const data = cellsOf(bag, found.data);
     const { status, balance, frozenHash, code: codeCell, data: dataCell } = found;
     const state: AccountState = {
@@ -35,13 +35,13 @@ export function readLearned({ account, lt, transaction, hash, boc }: StoredCell)
       status,
       balance: balance.grams,
       extraCurrencies: balance.extra,
-      extraComplete: balance.complete,
+      extraPruned: balance.pruned,
       frozenHash,
-      codeHash: code.hash,
+      codeHash: code?.hash ?? null,
       dataHash: data?.hash ?? null,
       codeCell,
       dataCell,
-      codeComplete: true,
+      codeComplete: code !== null,
       dataComplete: data !== null,
       lastTransactionHash: transaction,
       lastTransactionLt: lt,

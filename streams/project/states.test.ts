@@ -2,10 +2,19 @@ import { beginCell } from '@ton/core';
 import { describe, expect, it } from 'vitest';
 import { bytes } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
-import { encodeState } from '../../clickhouse/states.ts';
-import { accountData, codes as codeTable } from '../../clickhouse/tables/accounts.ts';
+import { decodeState, encodeState } from '../../clickhouse/states.ts';
+import {
+  accountData,
+  accounts as accountTable,
+  balances,
+  codes as codeTable,
+  learnedAccounts,
+} from '../../clickhouse/tables/accounts.ts';
 import { addressOf } from '../../src/chain/address.ts';
 import { canonicalBoc } from '../../src/chain/canonical.ts';
+import { hashOfExtra } from '../../src/chain/currency.ts';
+import type { AccountState } from '../../src/chain/model.ts';
+import { extraAccount } from '../../test/extra-account.ts';
 import type { CellKind, StoredCell } from '../cell-record.ts';
 import type { BatchAccounts } from './accounts.ts';
 import { createCodes } from './codes.ts';
@@ -48,8 +57,8 @@ const UNKNOWN = {
 } as const;
 
 /** States of a batch around an account whose newest transaction has lt 90. */
-function open(storedData: StoredAccount['storedData'] = null, known = true) {
-  const stored = { lt: '90', hash: Buffer.alloc(32), state: encodeState(UNKNOWN), storedData };
+function open(storedData: StoredAccount['storedData'] = null, known = true, state: Partial<StoredAccount> = {}) {
+  const stored = { lt: '90', hash: Buffer.alloc(32), state: encodeState(UNKNOWN), storedData, ...state };
   const held = new Map<string, StoredAccount>(known ? [[ACCOUNT.toString('hex'), stored]] : []);
   const put: Buffer[] = [];
   const accounts: BatchAccounts = {
@@ -78,7 +87,7 @@ function open(storedData: StoredAccount['storedData'] = null, known = true) {
     steps.push(createStepRows(mcSeqno));
     states.learn(one, steps[steps.length - 1]);
   };
-  return { learn, accounts, written, put, oversized };
+  return { learn, accounts, written, put, oversized, steps, filled: states.filled };
 }
 
 /** Lt, step and data hash of the rows of `account_data`. */
@@ -150,5 +159,65 @@ describe('code and libraries that a node was asked for', () => {
     const [insert] = (await written()).filter(({ table }) => table === codeTable);
     expect(insert.keys).toEqual([code.hash, library.hash].map(bytes));
     expect(insert.rows).toBe(2);
+  });
+});
+
+describe('extra currencies that a node was asked for', () => {
+  const EXTRA = { 7: '1', 100: '12345' };
+  const whole = extraAccount(ACCOUNT, '90', EXTRA);
+  const record: StoredCell = { ...cell('data', 1, '90'), kind: 'account', transaction: Buffer.alloc(32, 9), ...whole };
+  const shown = { ...UNKNOWN, status: 'uninit', balance: '5' } as const;
+  const rowsOf = ({ steps }: ReturnType<typeof open>) =>
+    [accountTable, learnedAccounts].map((table) =>
+      steps.flatMap((rows) =>
+        [...rows.of(table)].map(({ account, lt, mcSeqno, hash, state, lastTransactionHash }) => {
+          expect([account, hash, lastTransactionHash]).toEqual([ACCOUNT, whole.hash, Buffer.alloc(32, 9)]);
+          return [lt, mcSeqno, decodeState(state).extraCurrencies];
+        }),
+      ),
+    );
+
+  it('are those of the state from the step on that they count from, once, and nothing else of it changes', () => {
+    const opened = open(null, true, { hash: whole.hash, state: encodeState(shown) });
+    for (const step of [5, 6]) opened.learn(record, step);
+    expect(rowsOf(opened)).toEqual([[['90', 5, EXTRA]], [['90', 5, EXTRA]]]);
+    expect(opened.steps.flatMap((rows) => [...rows.of(balances)])).toEqual([]);
+    const { state, ...stored } = opened.accounts.get(ACCOUNT) ?? {};
+    expect(stored).toEqual({ lt: '90', hash: whole.hash, storedData: null });
+    expect(state && decodeState(state)).toEqual({ ...shown, extraCurrencies: EXTRA, learnedExtra: EXTRA });
+  });
+
+  it('are those of later states whose blocks name the same dictionary', () => {
+    const opened = open(null, true, { hash: whole.hash, state: encodeState(shown) });
+    const later = (extra: Record<string, string>): AccountState => ({
+      ...shown,
+      account: ACCOUNT,
+      hash: Buffer.alloc(32, 4),
+      extraPruned: hashOfExtra(extra),
+      codeCell: null,
+      dataCell: null,
+      codeComplete: false,
+      dataComplete: false,
+      lastTransactionHash: Buffer.alloc(32, 5),
+      lastTransactionLt: '95',
+    });
+    // What blocks have shown alone is not carried forward.
+    const state = later(EXTRA);
+    expect(opened.filled(state)).toBe(state);
+    opened.learn(record, 5);
+    expect(opened.filled(state)).toEqual({ ...state, extraCurrencies: EXTRA, learnedExtra: EXTRA });
+    const other = later({ 7: '2', 100: '12345' });
+    expect(opened.filled(other)).toBe(other);
+    const complete = { ...state, extraPruned: null };
+    expect(opened.filled(complete)).toBe(complete);
+  });
+
+  it('of a state that is not the newest any more, or of an account that no block has shown, change nothing', () => {
+    const later = open(null, true, { lt: '91', hash: Buffer.alloc(32, 3), state: encodeState(shown) });
+    const other = open(null, true, { hash: Buffer.alloc(32, 3), state: encodeState(shown) });
+    for (const opened of [later, other, open(null, false)]) {
+      opened.learn(record, 5);
+      expect(rowsOf(opened)).toEqual([[], []]);
+    }
   });
 });

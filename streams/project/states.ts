@@ -7,6 +7,7 @@ import {
   balances,
   learnedAccounts,
 } from '../../clickhouse/tables/accounts.ts';
+import { hashOfExtra } from '../../src/chain/currency.ts';
 import { compareDecimal } from '../../src/chain/decimal.ts';
 import type { AccountState, Address, Decimal, Hash } from '../../src/chain/model.ts';
 import type { StoredCell } from '../cell-record.ts';
@@ -46,27 +47,47 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
     accounts.put(account, { ...known, storedData: { hash, lt } });
   }
 
-  /** The state of an account that no block has shown; of one that a block has, the code and the data alone. */
+  /**
+   * The state of an account that no block has shown; of one that a block has, its extra currencies, where that is still
+   * its state and shows none, the code and the data.
+   */
   function learnAccount(cell: StoredCell, rows: GrowingRows): void {
     const { mcSeqno } = rows;
     const learned = readLearned(cell);
     if (learned === null) return;
     const { state, code, data } = learned;
     const { account, lastTransactionLt: lt } = state;
-    if (accounts.get(account) === null) {
-      const row = accountRow(state, mcSeqno);
+    const known = accounts.get(account);
+    const hasExtra = Object.keys(state.extraCurrencies).length > 0;
+    const row = accountRow(hasExtra ? { ...state, learnedExtra: state.extraCurrencies } : state, mcSeqno);
+    const isMore = known?.lt === lt && known.hash.equals(row.hash) && hasExtra && showsNoExtra(known.state);
+    // Without code it is nothing that others wait for.
+    if (isMore || (known === null && code !== null)) {
       rows.add(accountRows, row);
       const { hash, state: packed, lastTransactionHash } = row;
       rows.add(learnedAccounts, { account, lt, mcSeqno, hash, state: packed, lastTransactionHash });
+      accounts.put(account, { lt, hash, state: packed, storedData: known?.storedData ?? null });
+    }
+    if (known === null && code !== null) {
       rows.add(accountCodes, { account, lt, mcSeqno, codeHash: code.hash });
       writeBalance(rows, null, state);
-      accounts.put(account, { lt, hash: row.hash, state: row.state, storedData: null });
     }
-    codes.learn(rows, code.hash, code.boc);
+    if (code !== null) codes.learn(rows, code.hash, code.boc);
     if (data !== null) learnData({ account, lt, ...data }, rows);
   }
 
   return {
+    /**
+     * A state with the extra currencies that its block does not show, where a node was asked for them before. What is
+     * shown in an earlier state is not carried forward: the recorded answers of the reference show none then.
+     */
+    filled(state: AccountState): AccountState {
+      if (state.extraPruned === null) return state;
+      const known = accounts.get(state.account);
+      const learnedExtra = known && decodeState(known.state).learnedExtra;
+      if (!learnedExtra || !hashOfExtra(learnedExtra)?.equals(state.extraPruned)) return state;
+      return { ...state, extraCurrencies: learnedExtra, learnedExtra };
+    },
     /** What a node was asked for, as it counts from this step on. */
     learn(cell: StoredCell, rows: GrowingRows): void {
       metrics.learnedCells();
@@ -78,8 +99,7 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
     },
     async write(state: AccountState, block: DecodedBlock, rows: GrowingRows): Promise<void> {
       const { mcSeqno } = rows;
-      // Not carried forward from the former state: the recorded answers of the reference show none here.
-      if (!state.extraComplete) metrics.missingCells('extra');
+      if (state.extraPruned !== null && state.learnedExtra === undefined) metrics.missingCells('extra');
       const previous = accounts.get(state.account);
       // Loose imports may bring an older state after a newer one: the newest by lt stays, whatever the order.
       if (previous && compareDecimal(previous.lt, state.lastTransactionLt) >= 0) return;
@@ -102,6 +122,10 @@ export function createBatchStates({ accounts, codes, maxDataBytes, metrics, sign
       });
     },
   };
+}
+
+function showsNoExtra(packed: Buffer): boolean {
+  return Object.keys(decodeState(packed).extraCurrencies).length === 0;
 }
 
 interface LearnedData {
