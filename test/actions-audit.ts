@@ -172,6 +172,7 @@ const leg = z.object({ asset: text, source: text, destination: text, amount: z.s
 const moves = z.looseObject({
   asset: text,
   sender: text,
+  sender_jetton_wallet: text,
   receiver: text,
   owner: text,
   stake_holder: text,
@@ -196,11 +197,21 @@ async function unevenBalances({ clickhouse, genesis }: AuditedActions) {
     one,
     { timeoutMs: TIMEOUT_MS },
   );
+  const hexed = (column: string): string => `lower(hex(${column})) AS ${column}`;
+  const wallets = await clickhouse.json(
+    `SELECT ${hexed('address')}, ${hexed('owner')}, ${hexed('jetton')}, toString(w.balance) AS balance FROM jetton_wallets AS w FINAL`,
+    wallet,
+    { timeoutMs: TIMEOUT_MS },
+  );
+  const raw = (hex: string): string => rawAddress(Buffer.from(hex, 'hex'));
+  const owners = new Map(wallets.map(({ address, owner }) => [raw(address), raw(owner)]));
   for (const { type, content } of shown) {
     const details = moves.parse(JSON.parse(content)[0]);
     const units = (amount: string | null | undefined): bigint => BigInt(amount ?? 0);
     if (type === 'jetton_transfer') {
-      add(details.asset, details.sender, -units(details.amount));
+      // Of a governed jetton the master may send what is another's.
+      const from = details.sender_jetton_wallet;
+      add(details.asset, (from && owners.get(from)) ?? details.sender, -units(details.amount));
       add(details.asset, details.receiver, units(details.amount));
     } else if (type === 'jetton_swap') {
       for (const side of [details.dex_incoming_transfer, details.dex_outgoing_transfer]) {
@@ -212,12 +223,6 @@ async function unevenBalances({ clickhouse, genesis }: AuditedActions) {
     else if (type === 'stake_deposit') add(details.asset, details.stake_holder, units(details.tokens_minted));
     else if (type === 'stake_withdrawal') add(details.asset, details.stake_holder, -units(details.tokens_burnt));
   }
-  const hexed = (column: string): string => `lower(hex(${column})) AS ${column}`;
-  const wallets = await clickhouse.json(
-    `SELECT ${hexed('address')}, ${hexed('owner')}, ${hexed('jetton')}, toString(w.balance) AS balance FROM jetton_wallets AS w FINAL`,
-    wallet,
-    { timeoutMs: TIMEOUT_MS },
-  );
   const moving = new Set<string>();
   const state = `SELECT trace_id FROM traces GROUP BY trace_id HAVING argMax(state, mc_seqno) != 'complete'`;
   const rows = new RowReader(
@@ -238,7 +243,6 @@ async function unevenBalances({ clickhouse, genesis }: AuditedActions) {
         : [],
     ),
   );
-  const raw = (hex: string): string => rawAddress(Buffer.from(hex, 'hex'));
   const problems: string[] = [];
   let balances = 0;
   for (const { address, owner, jetton, balance } of wallets) {

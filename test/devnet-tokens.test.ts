@@ -56,13 +56,14 @@ const WEIGHTS = {
   mint: 2,
   giveItem: 3,
   mintItem: 3,
-  sale: 3,
+  sale: 4,
   auction: 3,
   council: 4,
   heritage: 3,
   subscription: 1,
   names: 4,
   stake: 3,
+  decree: 2,
 } as const;
 const topics = topicNames();
 const { signal } = new AbortController();

@@ -38,6 +38,8 @@ export interface Cast {
   /** The first of them founds the pool. */
   stakers: Wallet[];
   stake: { content: Cell };
+  /** Admin of the governed jetton, and who holds it. */
+  governed: { ruler: Wallet; subjects: Wallet[]; content: Cell };
   /** Send messages that race with each other, when they are let. */
   racers: Wallet[];
   /** Everyone who is in a story and in nothing else. */
@@ -77,6 +79,13 @@ const STAKE = {
   symbol: 'STDUST',
   decimals: '9',
   description: 'What is staked in the pool of a local tonstream devnet; worth nothing.',
+};
+
+const GOVERNED = {
+  name: 'Devnet Scrip',
+  symbol: 'SCRIP',
+  decimals: '6',
+  description: 'Governed jetton of a local tonstream devnet; worth nothing.',
 };
 
 const DOMAINS = {
@@ -122,12 +131,15 @@ export function createCast({ seed, traders }: CastOptions): Cast {
   const registrants = people('registrant', 3);
   const racers = people('racer', 3);
   const stakers = people('staker', 2);
+  const ruler = createWallet(seed, 'ruler', 'v5r1');
+  const subjects = people('subject', 2);
   return {
     seed,
     registrants,
     racers,
     stakers,
     stake: { content: onChainContent(STAKE) },
+    governed: { ruler, subjects, content: onChainContent(GOVERNED) },
     domains: { content: onChainContent(DOMAINS) },
     market,
     council,
@@ -143,6 +155,8 @@ export function createCast({ seed, traders }: CastOptions): Cast {
       ...registrants,
       ...racers,
       ...stakers,
+      ruler,
+      ...subjects,
     ],
     faucet: createWallet(seed, 'faucet', 'v5r1'),
     treasury: createWallet(seed, 'treasury', 'v5r1'),

@@ -37,6 +37,7 @@ export const DEEDS = {
   subscription: 2,
   names: 4,
   stake: 3,
+  decree: 2,
 } as const;
 export type Deed = keyof typeof DEEDS;
 

@@ -8,6 +8,8 @@ import { runTolkCompiler } from '@ton/tolk-js';
 const SOURCES = {
   jettonMaster: 'jetton-master.tolk',
   jettonWallet: 'jetton-wallet.tolk',
+  governedMaster: 'governed-master.tolk',
+  governedWallet: 'governed-wallet.tolk',
   nftCollection: 'nft-collection.tolk',
   nftItem: 'nft-item.tolk',
   faults: 'faults.tolk',

@@ -4,6 +4,7 @@ import type { Moment } from '../ledger.ts';
 import type { Sender } from '../sender.ts';
 import type { Wallet } from '../wallets.ts';
 import { createCouncil } from './council.ts';
+import { createDecree } from './decree.ts';
 import { createHeritage } from './heritage.ts';
 import { createAuctions, createSales } from './market.ts';
 import { createNames } from './names.ts';
@@ -22,6 +23,7 @@ const STORIES = {
   subscription: createSubscription,
   names: createNames,
   stake: createStake,
+  decree: createDecree,
 } as const satisfies Record<string, (cast: Cast) => Story>;
 
 export type StoryName = keyof typeof STORIES;
