@@ -13,7 +13,9 @@ import { type ClickHouseSource, createClickHouseSource } from '../clickhouse/que
 import { MIGRATED, startMigratedServer } from '../clickhouse/test-schema.ts';
 import { silent, type TestServer } from '../clickhouse/test-server.ts';
 import { readConfig } from '../src/config.ts';
+import { chainLedger } from '../src/devnet/chain-ledger.ts';
 import { jettonWalletCode, readJettonWallet } from '../src/devnet/contracts/jettons.ts';
+import { mintlessMasterAddress, mintlessWalletAddress, readMintlessWallet } from '../src/devnet/contracts/mintless.ts';
 import { type OpenLiteserver, openLiteserver } from '../src/devnet/liteserver/open.ts';
 import { openEmbeddedLog } from '../streams/embedded.ts';
 import type { EventLog } from '../streams/log.ts';
@@ -25,7 +27,7 @@ import { describeArchivedTokens } from './archived-tokens.ts';
 import { random, rounds } from './chance.ts';
 import { describeContracts } from './devnet/contracts.ts';
 import { describeGoTokens } from './devnet/go-tokens.ts';
-import { describeSums, type FirstWallet } from './devnet/sums.ts';
+import { describeSums, type FirstWallet, type SumsSubject } from './devnet/sums.ts';
 import { describeLateEvents, lateTransactions } from './late-events.ts';
 import { liteClientAt } from './lite-client.ts';
 import { describeOwned } from './owned-tokens.ts';
@@ -64,6 +66,7 @@ const WEIGHTS = {
   names: 4,
   stake: 3,
   decree: 2,
+  airdrop: 2,
 } as const;
 const topics = topicNames();
 const { signal } = new AbortController();
@@ -248,7 +251,24 @@ describe('tokens', () => describeOwned(() => ({ tables: source, steps })));
 
 describe('archived tokens', () => describeArchivedTokens(() => ({ clickhouse, tables: source, steps })));
 
-describe('sums', () => describeSums(() => ({ url: api.url, first: firstWallets(devnet), rest: FIRST_REST })));
+describe('sums', () =>
+  describeSums(() => ({ url: api.url, first: firstWallets(devnet), rest: FIRST_REST, mintless: mintlessOf(devnet) })));
+
+function mintlessOf({ cast, chain }: PeopledDevnet): SumsSubject['mintless'] {
+  const { listed, items, content } = cast.mintless;
+  const master = mintlessMasterAddress(listed[0].address, content, items);
+  return {
+    master: rawOf(master),
+    async unclaimed() {
+      let sum = 0n;
+      for (const { address } of listed) {
+        const account = await chainLedger(chain).account(mintlessWalletAddress(address, master, items));
+        if (!account?.data || !readMintlessWallet(account.data).isClaimed) sum += items.get(address) ?? 0n;
+      }
+      return sum;
+    },
+  };
+}
 
 /** Jetton wallets of the zero state. */
 function firstWallets({ genesis }: PeopledDevnet): FirstWallet[] {

@@ -13,7 +13,7 @@ import { createTeller, type ToldTrace } from './test-traces.ts';
 
 const START = 1_760_000_000;
 const identity = { seed: 'told test', traders: 6 };
-const BLOCKS = 130;
+const BLOCKS = 140;
 /** Seconds from block to block. */
 const BLOCK_S = 3;
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
   const genesis = genesisOf(initialAccounts(cast));
   const chain = await createChain({ folder: null, seed: 'x', genesis, blockTimeMs: BLOCK_S * 1000, startUtime: START });
   const now = { seqno: 0, nowMs: START * 1000 };
-  const stories = { sale: 6, auction: 8, council: 8, heritage: 3, subscription: 6, names: 18, stake: 6, decree: 4 };
+  const stories = { sale: 6, auction: 8, council: 8, heritage: 3, subscription: 6, names: 18, stake: 6, decree: 4, airdrop: 4 };
   const plain = {
     transfer: 1,
     jettonPayment: 1,

@@ -3,6 +3,7 @@ import type { Address, Cell } from '@ton/core';
 import { bareText, onChainContent } from '../contracts/content.ts';
 import { exchangePoolAddress } from '../contracts/exchange.ts';
 import { jettonMasterAddress } from '../contracts/jettons.ts';
+import { type Airdrop, airdropOf } from '../contracts/mintless.ts';
 import { type NftCollectionState, nftCollectionAddress } from '../contracts/nfts.ts';
 import { createWallet, WALLET_VERSIONS, type Wallet } from './wallets.ts';
 
@@ -40,6 +41,8 @@ export interface Cast {
   stake: { content: Cell };
   /** Admin of the governed jetton, and who holds it. */
   governed: { ruler: Wallet; subjects: Wallet[]; content: Cell };
+  /** Who the airdrop of the mintless jetton lists; the first of them founds it. */
+  mintless: { listed: Wallet[]; items: Airdrop; content: Cell };
   /** Send messages that race with each other, when they are let. */
   racers: Wallet[];
   /** Everyone who is in a story and in nothing else. */
@@ -88,6 +91,15 @@ const GOVERNED = {
   description: 'Governed jetton of a local tonstream devnet; worth nothing.',
 };
 
+const MINTLESS = {
+  name: 'Devnet Rain',
+  symbol: 'RAIN',
+  decimals: '6',
+  description: 'Mintless jetton of a local tonstream devnet; worth nothing.',
+};
+/** Units of it for each who is listed. */
+const RAIN = 5_000_000_000n;
+
 const DOMAINS = {
   name: 'Devnet Names',
   description: 'Names under .ton of a local tonstream devnet; they lead nowhere else.',
@@ -133,6 +145,7 @@ export function createCast({ seed, traders }: CastOptions): Cast {
   const stakers = people('staker', 2);
   const ruler = createWallet(seed, 'ruler', 'v5r1');
   const subjects = people('subject', 2);
+  const listed = people('listed', 3);
   return {
     seed,
     registrants,
@@ -140,6 +153,11 @@ export function createCast({ seed, traders }: CastOptions): Cast {
     stakers,
     stake: { content: onChainContent(STAKE) },
     governed: { ruler, subjects, content: onChainContent(GOVERNED) },
+    mintless: {
+      listed,
+      items: airdropOf(listed.map(({ address }) => [address, RAIN])),
+      content: onChainContent(MINTLESS),
+    },
     domains: { content: onChainContent(DOMAINS) },
     market,
     council,
@@ -157,6 +175,7 @@ export function createCast({ seed, traders }: CastOptions): Cast {
       ...stakers,
       ruler,
       ...subjects,
+      ...listed,
     ],
     faucet: createWallet(seed, 'faucet', 'v5r1'),
     treasury: createWallet(seed, 'treasury', 'v5r1'),

@@ -38,6 +38,7 @@ export const DEEDS = {
   names: 4,
   stake: 3,
   decree: 2,
+  airdrop: 2,
 } as const;
 export type Deed = keyof typeof DEEDS;
 

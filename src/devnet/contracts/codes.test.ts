@@ -29,6 +29,8 @@ test('the get-methods show what each contract is', () => {
   expect(Object.fromEntries(marks)).toEqual({
     jettonMaster: ['jetton_master'],
     jettonWallet: ['jetton_wallet'],
+    mintlessMaster: ['jetton_master'],
+    mintlessWallet: ['jetton_wallet'],
     governedMaster: ['jetton_master'],
     governedWallet: ['jetton_wallet'],
     nftCollection: ['nft_collection'],

@@ -10,6 +10,8 @@ const SOURCES = {
   jettonWallet: 'jetton-wallet.tolk',
   governedMaster: 'governed-master.tolk',
   governedWallet: 'governed-wallet.tolk',
+  mintlessMaster: 'mintless-master.tolk',
+  mintlessWallet: 'mintless-wallet.tolk',
   nftCollection: 'nft-collection.tolk',
   nftItem: 'nft-item.tolk',
   faults: 'faults.tolk',

@@ -67,6 +67,8 @@ export interface JettonTransfer {
   /** Nanotons that reach the receiver with the notification; 0 sends none. */
   forwardTonAmount: bigint;
   forwardPayload: Cell | null;
+  /** For the wallet itself. Default: none. */
+  customPayload?: Cell;
 }
 
 /** To be sent to the owner's jetton wallet by the owner. */
@@ -77,7 +79,7 @@ export function jettonTransfer(transfer: JettonTransfer): Cell {
     .storeCoins(transfer.amount)
     .storeAddress(transfer.destination)
     .storeAddress(transfer.responseDestination)
-    .storeMaybeRef(null)
+    .storeMaybeRef(transfer.customPayload ?? null)
     .storeCoins(transfer.forwardTonAmount)
     .storeMaybeRef(transfer.forwardPayload)
     .endCell();

@@ -3,6 +3,7 @@ import type { Scene } from '../deeds.ts';
 import type { Moment } from '../ledger.ts';
 import type { Sender } from '../sender.ts';
 import type { Wallet } from '../wallets.ts';
+import { createAirdrop } from './airdrop.ts';
 import { createCouncil } from './council.ts';
 import { createDecree } from './decree.ts';
 import { createHeritage } from './heritage.ts';
@@ -24,6 +25,7 @@ const STORIES = {
   names: createNames,
   stake: createStake,
   decree: createDecree,
+  airdrop: createAirdrop,
 } as const satisfies Record<string, (cast: Cast) => Story>;
 
 export type StoryName = keyof typeof STORIES;
