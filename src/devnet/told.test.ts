@@ -63,7 +63,17 @@ beforeAll(async () => {
   const genesis = genesisOf(initialAccounts(cast));
   const chain = await createChain({ folder: null, seed: 'x', genesis, blockTimeMs: BLOCK_S * 1000, startUtime: START });
   const now = { seqno: 0, nowMs: START * 1000 };
-  const stories = { sale: 6, auction: 8, council: 8, heritage: 3, subscription: 6, names: 18, stake: 6, decree: 4, airdrop: 4 };
+  const stories = {
+    sale: 6,
+    auction: 8,
+    council: 8,
+    heritage: 3,
+    subscription: 6,
+    names: 18,
+    stake: 6,
+    decree: 4,
+    airdrop: 4,
+  };
   const plain = {
     transfer: 1,
     jettonPayment: 1,
