@@ -8,7 +8,7 @@ import type { LogRecord, StoredRecord } from './log.ts';
 
 /**
  * `library`: the code behind a library cell, under the hash that the cell names. `account`: an `Account` cell as a
- * whole, of an account that the log may not have shown at all.
+ * whole, of an account that the log may not have shown at all, or not its extra currencies.
  */
 export type CellKind = 'code' | 'data' | 'library' | 'account';
 

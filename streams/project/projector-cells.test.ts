@@ -1,14 +1,24 @@
 /** Cells that blocks never show, from the log into the tables: `projector.test.ts` is about all the rest. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { Cell } from '@ton/core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClickHouse, createClickHouse } from '../../clickhouse/client.ts';
+import { bytes } from '../../clickhouse/literal.ts';
 import { RowReader } from '../../clickhouse/rowbinary.ts';
+import { decodeState, decodeStates } from '../../clickhouse/states.ts';
 import { MIGRATED, startMigratedServer } from '../../clickhouse/test-schema.ts';
 import { silent, type TestServer } from '../../clickhouse/test-server.ts';
+import { accountStatesAfter, openAccounts } from '../../src/chain/accounts.ts';
 import { addressOf, rawAddress } from '../../src/chain/address.ts';
+import { decodeBlock } from '../../src/chain/block.ts';
+import { type Boc, openBoc } from '../../src/chain/boc.ts';
+import { canonicalBoc } from '../../src/chain/canonical.ts';
+import { hashOfExtra } from '../../src/chain/currency.ts';
+import { mergePruned } from '../../src/chain/merge.ts';
+import { serialize } from '../../src/chain/serialize.ts';
 import { runRebuild } from '../../src/commands/rebuild.ts';
 import { runVerify } from '../../src/commands/verify.ts';
 import { readConfig } from '../../src/config.ts';
@@ -17,9 +27,12 @@ import { isLong } from '../../test/chance.ts';
 import { cloneTables } from '../../test/cloned-tables.ts';
 import { runCommand } from '../../test/command-line.ts';
 import { createPeopledDevnet, logWithCells, type PeopledDevnet } from '../../test/peopled-devnet.ts';
+import { readSequence, sequenceFile } from '../../test/recorded-sequence.ts';
+import { requireShelf, shelf } from '../../test/shelf.ts';
 import { tableHashes } from '../../test/table-hashes.ts';
-import { decodeCellRecord, type StoredCell } from '../cell-record.ts';
+import { decodeCellRecord, encodeCellRecord, type StoredCell } from '../cell-record.ts';
 import { openEmbeddedLog } from '../embedded.ts';
+import { importFiles } from '../ingest/import.ts';
 import type { EventLog } from '../log.ts';
 import { topicNames } from '../topics.ts';
 import type { Progress, ProjectorOptions } from './options.ts';
@@ -250,6 +263,76 @@ describe('a batch with cells', () => {
     await expect(run(clickhouse, {}, { topics: less })).rejects.toThrow(
       /has the cells of step 18 up to offset 0, not up to \d+ as it was announced.*"tonstream rebuild"/,
     );
+  });
+});
+
+describe.skipIf(shelf === null)('extra currencies of recorded blocks, which show none', () => {
+  /** An account of the masterchain that each block changes, and never its two extra currencies. */
+  const ACCOUNT = addressOf(-1, Buffer.alloc(32));
+  const [FIRST, ASKED, LAST] = [2660, 2665, 2690];
+  const EXTRA = { 239: '666666666666', 4294967279: '1000000000000' };
+
+  /** The account as the block left it: what that prunes is as in the recorded full state. */
+  function accountAfter(seqno: number) {
+    const line = readSequence(sequenceFile('mainnet-mc-2660')).find((one) => one.seqno === seqno);
+    const block = decodeBlock(openBoc(Buffer.from(line?.boc ?? '', 'base64')));
+    const file = join(requireShelf(), 'data', 'blocks', 'states', `mainnet_-1_8000000000000000_${LAST}.state.boc.gz`);
+    const whole = openBoc(gunzipSync(readFileSync(file)));
+    const [update, full] = [block.boc.refs[block.boc.refStart[block.stateUpdate] + 1], whole.roots[0]];
+    const cellOf = (boc: Boc, root: number): number => {
+      const leaf = openAccounts(boc, root)(ACCOUNT);
+      leaf?.skip(5);
+      leaf?.grams();
+      leaf?.maybeRef();
+      return leaf?.nextRef() ?? -1;
+    };
+    const boc = mergePruned(block.boc, cellOf(block.boc, update), openBoc(serialize(whole, cellOf(whole, full))));
+    const state = accountStatesAfter(block).find(({ account }) => account.equals(ACCOUNT));
+    if (boc === null || state === undefined) throw new Error('the account is there');
+    return { state, boc: canonicalBoc(boc) };
+  }
+
+  it('are those of all later states once a node has told them, however the steps are cut', async () => {
+    const { state, boc } = accountAfter(ASKED);
+    expect(state).toMatchObject({ extraCurrencies: {}, extraPruned: hashOfExtra(EXTRA) });
+    const recorded = openEmbeddedLog({ folder: join(home, 'recorded') });
+    closing.push(() => recorded.close());
+    await importFiles(recorded, topics, [sequenceFile('mainnet-mc-2660')], { loose: true });
+    await recorded.ensureTopic(topics.cells);
+    const { account, hash, lastTransactionLt: lt, lastTransactionHash: transaction } = state;
+    // Each step is one block.
+    const record = {
+      kind: 'account',
+      hash,
+      account,
+      lt,
+      transaction,
+      mcSeqno: ASKED,
+      after: ASKED - FIRST + 1,
+      boc,
+    } as const;
+    await recorded.append(topics.cells, [encodeCellRecord({ ...record, globalId: -239, receivedAtMs: 0 })]);
+    const hashes: Record<string, string>[] = [];
+    for (const batchSteps of [1, 7, 2_000]) {
+      const clickhouse = await freshTables();
+      await run(clickhouse, { batchSteps }, { log: recorded });
+      hashes.push(await tableHashes(clickhouse));
+      const rows = new RowReader(
+        await clickhouse.query(
+          `SELECT mc_seqno, states FROM transactions WHERE account = ${bytes(ACCOUNT)} ORDER BY lt DESC LIMIT 1 BY mc_seqno`,
+        ),
+      );
+      const left = new Map<number, unknown>();
+      while (!rows.done) left.set(rows.u32(), decodeStates(rows.bytes()).after?.extraCurrencies);
+      expect([...left.keys()].sort()).toEqual(Array.from({ length: LAST - FIRST + 1 }, (_, i) => FIRST + i));
+      for (const [mcSeqno, extra] of left) expect(extra, String(mcSeqno)).toEqual(mcSeqno > ASKED ? EXTRA : {});
+      const newest = new RowReader(
+        await clickhouse.query(`SELECT state FROM accounts FINAL WHERE account = ${bytes(ACCOUNT)}`),
+      );
+      expect(decodeState(newest.bytes()).extraCurrencies).toEqual(EXTRA);
+    }
+    expect(hashes[1]).toEqual(hashes[0]);
+    expect(hashes[2]).toEqual(hashes[0]);
   });
 });
 
