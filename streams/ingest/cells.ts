@@ -2,20 +2,20 @@
  * Code, data and extra currencies that state updates never show. A block prunes what it does not change, so an account
  * that was there before the log began, or that is only used, shows the hashes of its code and data and not the cells.
  * For each such account the node is asked once; from then on the projection can fill the pruned branches of later states
- * from what it has, extra currencies as long as their dictionary is the same. The queue is bounded: what does not fit is dropped, counted, and asked for when the account is used again.
+ * from what it has, extra currencies as long as their dictionary is the same. The queue is bounded: what does not fit is
+ * dropped, counted, and asked for when the account is used again.
  */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { atMost } from '../../src/at-most.ts';
-import { accountStatesAfter, readAccount } from '../../src/chain/accounts.ts';
+import { accountStatesAfter } from '../../src/chain/accounts.ts';
 import { rawAddress } from '../../src/chain/address.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
-import { hashOfExtra } from '../../src/chain/currency.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
-import type { AccountState, Address, BlockIdExt, ExtraCurrencies, Hash } from '../../src/chain/model.ts';
+import type { AccountState, Address, BlockIdExt, Hash } from '../../src/chain/model.ts';
 import type { ChainNode } from '../../src/node/chain-node.ts';
 import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
 import { blockKey } from '../envelope.ts';
@@ -136,7 +136,7 @@ export function createCells(options: CellsOptions): Cells {
     const code = state.codeHash !== null && !state.codeComplete && !known.codes.has(state.codeHash.toString('hex'));
     const data = state.dataHash !== null && !state.dataComplete && !isKnown(account, step.mcSeqno);
     const extra = state.extraPruned && extraKey(account, state.extraPruned);
-    const whole = extra !== null && step.mcSeqno < (known.extras.get(extra) ?? Number.POSITIVE_INFINITY);
+    const whole = extra !== null && !known.extras.has(extra);
     if (!code && !data && !whole) return;
     const followUps = asking.has(account) ? (asking.get(account) ?? 0) + 1 : 0;
     if (followUps > MAX_FOLLOW_UPS || (!waiting.has(account) && waiting.size >= limits.queue)) {
@@ -189,7 +189,8 @@ export function createCells(options: CellsOptions): Cells {
     );
     const from = await keep(fresh);
     if (asked.data) known.accounts.set(rawAddress(asked.account), from);
-    if (asked.extra !== null) known.extras.set(asked.extra, from);
+    // They are those of the state that was asked for: where the log has a later step, it may have another by now.
+    if (asked.extra !== null && from === asked.mcSeqno + 1) known.extras.set(asked.extra, true);
     for (const { kind, hash, library } of answers) {
       if (kind !== 'code') continue;
       known.codes.set(hash.toString('hex'), true);
@@ -329,8 +330,8 @@ const extraKey = (account: string, dictionary: Hash): string => `${account} ${di
 
 function createKnown() {
   return {
-    /** The same of extra currencies, by account and hash of the dictionary. */
-    extras: new LRUCache<string, number>(atMost(KNOWN_CODES)),
+    /** Extra currencies that the projection has by now; after a restart they are asked for once more. */
+    extras: new LRUCache<string, true>(atMost(KNOWN_CODES)),
     codes: new LRUCache<string, true>(atMost(KNOWN_CODES)),
     /** The first step for which the log has the data of the step before in full, or can make it up. */
     accounts: new LRUCache<string, number>(atMost(KNOWN_ACCOUNTS)),
@@ -357,12 +358,6 @@ function createNewest(signal: AbortSignal) {
   };
 }
 
-/** Extra currencies of an account that was written as a whole. */
-function extraOf(account: Buffer): ExtraCurrencies {
-  const boc = openBoc(account);
-  return readAccount(boc, boc.roots[0])?.balance.extra ?? {};
-}
-
 /** Steps follow each other without a gap, so an account once answered has needed no question since. */
 async function recallAnswers(
   log: EventLog,
@@ -378,11 +373,8 @@ async function recallAnswers(
       const { kind, hash, account } = decodeCellEnvelope(record, topic);
       if (kind === 'data' && account !== null) known.accounts.set(rawAddress(account), 0);
       else if (kind === 'code') known.codes.set(hash.toString('hex'), true);
-      else if (kind === 'account' && account !== null) {
-        known.contracts.set(rawAddress(account), true);
-        const dictionary = hashOfExtra(extraOf(record.value));
-        if (dictionary !== null) known.extras.set(extraKey(rawAddress(account), dictionary), 0);
-      } else if (kind === 'library') known.libraries.set(hash.toString('hex'), true);
+      else if (kind === 'account' && account !== null) known.contracts.set(rawAddress(account), true);
+      else if (kind === 'library') known.libraries.set(hash.toString('hex'), true);
     }
   }
 }
