@@ -148,7 +148,7 @@ export async function logWithCells(
     const { globalId } = devnet.chain;
     const answers = await askAccount(
       node,
-      { account, stateHash, lt, transaction: lastTransactionHash, block, mcSeqno, globalId, whole: false },
+      { account, stateHash, lt, transaction: lastTransactionHash, block, mcSeqno, globalId, extra: null },
       new AbortController().signal,
     );
     const after = await log.end(topics.blocks);

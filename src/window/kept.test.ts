@@ -56,7 +56,7 @@ describe('what is kept of accounts', () => {
     const view = viewAt(1);
     for (let i = 0; i < 2; i++) {
       kept.offer(view, 'lasting', () => ({ name: 'lasting' }));
-      kept.offer(view, 'passing', () => ({ name: 'passing' }), { forMs: 300 });
+      kept.offer(view, 'passing', () => ({ name: 'passing' }), { forMs: 1_000 });
     }
     expect(['lasting', 'passing'].map((key) => kept.get(view, key)?.name)).toEqual(['lasting', 'passing']);
     await expect.poll(() => kept.get(view, 'passing')).toBeNull();

@@ -21,8 +21,8 @@ export interface AskedState {
   block: BlockIdExt;
   mcSeqno: number;
   globalId: number;
-  /** The block does not show all of its extra currencies: the account is wanted as a whole. */
-  whole: boolean;
+  /** Dictionary of its extra currencies, hex, that the block does not show: the account is wanted as a whole. */
+  extra: string | null;
 }
 
 /** A tree of cells of an answer, with the hash that it was checked to have. */
@@ -36,7 +36,8 @@ export interface Answer extends Omit<CellRecord, 'after' | 'receivedAtMs'> {
 export const LIBRARIES_PER_CALL = 16;
 
 /**
- * Code and data of an account, and the account as a whole where that is wanted. The answer is believed when it has the state hash that the block names.
+ * Code and data of an account, and the account as a whole where that is wanted. The answer is believed when it has the
+ * state hash that the block names.
  * @throws {NodeError} @throws {IngestError} `wrong_id` or `bad_block`
  */
 export async function askAccount(
@@ -54,6 +55,7 @@ export async function askAccount(
       throw new IngestError('wrong_id', null, 'an account state does not have the hash that its block names');
     }
     const state = readAccount(bag, root);
+    const common = { account, lt, transaction: null, mcSeqno, globalId, library: null, code: null };
     const answers: Answer[] = [];
     for (const kind of ['code', 'data'] as const) {
       const cell = state?.[kind] ?? null;
@@ -61,35 +63,12 @@ export async function askAccount(
       if (cell === null || cells === null) continue;
       const library = kind === 'code' ? libraryOf(bag, cell) : null;
       const hash = Buffer.from(cellHash(bag, cell));
-      answers.push({
-        kind,
-        hash,
-        account,
-        lt,
-        transaction: null,
-        mcSeqno,
-        globalId,
-        boc: canonicalBoc(cells),
-        library,
-        code: null,
-      });
+      answers.push({ ...common, kind, hash, boc: canonicalBoc(cells), library });
     }
-    const whole = asked.whole ? completeCells(bag, root) : null;
+    const whole = asked.extra === null ? null : completeCells(bag, root);
     if (whole !== null) {
       const { transaction, stateHash: hash } = asked;
-      const boc = canonicalBoc(whole);
-      answers.push({
-        kind: 'account',
-        hash,
-        account,
-        lt,
-        transaction,
-        mcSeqno,
-        globalId,
-        boc,
-        library: null,
-        code: null,
-      });
+      answers.push({ ...common, kind: 'account', hash, transaction, boc: canonicalBoc(whole) });
     }
     return answers;
   });

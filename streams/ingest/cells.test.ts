@@ -284,10 +284,10 @@ describe('extra currencies', () => {
     const transaction = Buffer.alloc(32, 9);
     const node = { account: async () => ({ boc, lastTransactionLt: '90', lastTransactionHash: transaction }) };
     const block = { workchain: 0, shard: '8000000000000000', seqno: 5, rootHash: hash, fileHash: hash };
-    const asked = { account, stateHash: hash, lt: '90', transaction, block, mcSeqno: 7, globalId: -3, whole: true };
+    const asked = { account, stateHash: hash, lt: '90', transaction, block, mcSeqno: 7, globalId: -3, extra: 'any' };
     const whole = { kind: 'account', hash, account, lt: '90', transaction, mcSeqno: 7, globalId: -3, boc };
     expect(await askAccount(node, asked, stop.signal)).toMatchObject([whole]);
-    expect(await askAccount(node, { ...asked, whole: false }, stop.signal)).toEqual([]);
+    expect(await askAccount(node, { ...asked, extra: null }, stop.signal)).toEqual([]);
     await expect(askAccount(node, { ...asked, stateHash: transaction }, stop.signal)).rejects.toThrow('the hash');
   });
 });

@@ -15,7 +15,7 @@ import { rawAddress } from '../../src/chain/address.ts';
 import { decodeBlock } from '../../src/chain/block.ts';
 import { type Boc, openBoc } from '../../src/chain/boc.ts';
 import { DecodeError } from '../../src/chain/errors.ts';
-import type { AccountState, Address, BlockIdExt, Hash } from '../../src/chain/model.ts';
+import type { AccountState, Address, BlockIdExt } from '../../src/chain/model.ts';
 import type { ChainNode } from '../../src/node/chain-node.ts';
 import { decodeCellEnvelope, encodeCellRecord } from '../cell-record.ts';
 import { blockKey } from '../envelope.ts';
@@ -34,6 +34,7 @@ import {
 import type { StepWriter } from './follow-append.ts';
 import { DEFAULT_PAUSES, type Patience, refetchReason } from './follow-patience.ts';
 import type { FetchedStep } from './follow-steps.ts';
+import { createKnownExtras } from './known-extras.ts';
 
 /**
  * `dropped`: the queue was full. `failed`: no server has the state, or the answer did not have the state's hash.
@@ -93,8 +94,6 @@ export interface Cells {
 interface Question extends AskedState {
   /** Its data is wanted; else only its code. */
   data: boolean;
-  /** Of its extra currencies, where the block does not show them. */
-  extra: string | null;
   /** How often it was used again while it was being asked for. */
   followUps: number;
 }
@@ -135,9 +134,8 @@ export function createCells(options: CellsOptions): Cells {
     }
     const code = state.codeHash !== null && !state.codeComplete && !known.codes.has(state.codeHash.toString('hex'));
     const data = state.dataHash !== null && !state.dataComplete && !isKnown(account, step.mcSeqno);
-    const extra = state.extraPruned && extraKey(account, state.extraPruned);
-    const whole = extra !== null && !known.extras.has(extra);
-    if (!code && !data && !whole) return;
+    const extra = known.extras.look(account, state.extraPruned);
+    if (!code && !data && extra === null) return;
     const followUps = asking.has(account) ? (asking.get(account) ?? 0) + 1 : 0;
     if (followUps > MAX_FOLLOW_UPS || (!waiting.has(account) && waiting.size >= limits.queue)) {
       note('dropped');
@@ -151,7 +149,6 @@ export function createCells(options: CellsOptions): Cells {
       block,
       mcSeqno: step.mcSeqno,
       globalId,
-      whole,
       extra,
       data,
       followUps,
@@ -188,9 +185,10 @@ export function createCells(options: CellsOptions): Cells {
       kind === 'data' ? asked.data : kind === 'account' || !known.codes.has(hash.toString('hex')),
     );
     const from = await keep(fresh);
-    if (asked.data) known.accounts.set(rawAddress(asked.account), from);
+    const account = rawAddress(asked.account);
+    if (asked.data) known.accounts.set(account, from);
     // They are those of the state that was asked for: where the log has a later step, it may have another by now.
-    if (asked.extra !== null && from === asked.mcSeqno + 1) known.extras.set(asked.extra, true);
+    if (asked.extra !== null && from === asked.mcSeqno + 1) known.extras.learned(account, asked.extra);
     for (const { kind, hash, library } of answers) {
       if (kind !== 'code') continue;
       known.codes.set(hash.toString('hex'), true);
@@ -326,12 +324,9 @@ export function createCells(options: CellsOptions): Cells {
   };
 }
 
-const extraKey = (account: string, dictionary: Hash): string => `${account} ${dictionary.toString('hex')}`;
-
 function createKnown() {
   return {
-    /** Extra currencies that the projection has by now; after a restart they are asked for once more. */
-    extras: new LRUCache<string, true>(atMost(KNOWN_CODES)),
+    extras: createKnownExtras(KNOWN_CODES),
     codes: new LRUCache<string, true>(atMost(KNOWN_CODES)),
     /** The first step for which the log has the data of the step before in full, or can make it up. */
     accounts: new LRUCache<string, number>(atMost(KNOWN_ACCOUNTS)),

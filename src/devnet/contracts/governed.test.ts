@@ -1,6 +1,7 @@
 import { comment, toNano } from '@ton/core';
 import { expect, test } from 'vitest';
 import {
+  CLOSED,
   callTo,
   governedMasterAddress,
   governedMasterCode,
@@ -62,4 +63,10 @@ test('the admin locks a wallet, moves and burns what is in it, and opens it agai
   await call(setStatus(6n, OPEN));
   await pay(payment);
   expect([await status(), await balances()]).toEqual([OPEN, [650n, 1_300n]]);
+
+  await order(callTo(7n, other.address, toNano('0.1'), setStatus(8n, CLOSED)));
+  const refused = (await pay(payment)).transactions.map(outcomeOf);
+  expect(refused).toContainEqual(expect.objectContaining({ aborted: true, exitCode: 45 }));
+  // They are the holder's again.
+  expect(await balances()).toEqual([650n, 1_300n]);
 });

@@ -9,16 +9,11 @@ export const GOVERNED_OPS = { setStatus: 0xeed236d3, callTo: 0x235caf52 } as con
 export const OPEN = 0;
 /** Nothing leaves it but by the admin's will. */
 export const LOCKED = 1;
+/** Nothing comes into it but by the admin's will. */
+export const CLOSED = 2;
 
 export const governedMasterCode: Cell = codeCell(CODES.governedMaster);
 export const governedWalletCode: Cell = codeCell(CODES.governedWallet);
-
-export interface GovernedWalletState {
-  status: number;
-  balance: bigint;
-  owner: Address;
-  master: Address;
-}
 
 /** Data of a master that has minted nothing yet. */
 export function governedMasterData(admin: Address, content: Cell): Cell {
@@ -34,14 +29,9 @@ export function governedWalletAddress(owner: Address, master: Address): Address 
   return contractAddress(0, { code: governedWalletCode, data });
 }
 
-export function readGovernedWallet(data: Cell): GovernedWalletState {
+export function readGovernedWallet(data: Cell): { status: number; balance: bigint } {
   const slice = data.beginParse();
-  return {
-    status: slice.loadUint(4),
-    balance: slice.loadCoins(),
-    owner: slice.loadAddress(),
-    master: slice.loadAddress(),
-  };
+  return { status: slice.loadUint(4), balance: slice.loadCoins() };
 }
 
 /** To be sent to the master by its admin: it passes the message on to the wallet of an owner, with so many nanotons. */
