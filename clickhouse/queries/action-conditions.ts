@@ -82,7 +82,7 @@ export async function conditionsOf(
 
 /** Each of an action's transactions is looked for among these: the other way round takes the product of both lists. */
 const hasTransaction = (named: readonly Hash[]): string =>
-  `arrayExists(i -> substring(transactions, ${HASH_BYTES} * i + 1, ${HASH_BYTES}) IN ${hashes(named)},
+  `arrayExists(i -> substring(transactions, ${HASH_BYTES} * i + 1, ${HASH_BYTES}) IN ${list(named.map(bytes))},
     range(intDiv(length(transactions), ${HASH_BYTES})))`;
 
 /** By their hashes and by messages: an action may have one transaction of the former and another one of the latter. */

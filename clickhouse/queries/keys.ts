@@ -1,6 +1,6 @@
 import type { Address, Hash, Shard } from '../../src/chain/model.ts';
 import type { Sort } from '../../src/chain/records.ts';
-import { bytes, list } from '../literal.ts';
+import { keySet } from '../literal.ts';
 
 /** A cursor that this service did not make, or made for another order. The API answers 422. */
 export class BadCursor extends Error {
@@ -16,11 +16,8 @@ export function shardOf(signed: string): Shard {
   return BigInt.asUintN(64, BigInt(signed)).toString(16).padStart(16, '0');
 }
 
-export function hashes(values: readonly Hash[]): string {
-  return list(values.map(bytes));
-}
-
-export const addresses: (values: readonly Address[]) => string = hashes;
+export const hashes: (values: readonly Hash[]) => string = keySet;
+export const addresses: (values: readonly Address[]) => string = keySet;
 
 /** Workchain of a stored address. */
 export function workchainOf(account: Address): number {
