@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { KnownState, QueryContext } from '../../src/chain/records.ts';
+import { createQueryGate } from '../gate.ts';
 import { RowReader, RowWriter } from '../rowbinary.ts';
 import { encodeState } from '../states.ts';
+import { accounts as accountTable } from '../tables/accounts.ts';
 import { arrayOf, hashOrNone, u32 } from '../tables/columns.ts';
 import { accountQueries } from './accounts.ts';
 import { createHead, type Head, HeadBehind } from './head.ts';
-import type { NewestReading, Reading } from './reading.ts';
+import { createReading, type NewestReading, type Reading } from './reading.ts';
+import { openContracts } from './test-contracts.ts';
 
 const methodIds = arrayOf(u32);
 const ACCOUNT = Buffer.alloc(36, 7);
@@ -120,6 +123,30 @@ it('of two rows of one state the one of the later step is told, in whatever orde
     expect(await accounts.accountStates([ACCOUNT], [], 'none', contextOf())).toMatchObject([
       { extraCurrencies: { 100: '5' } },
     ]);
+  }
+});
+
+it('by its code only the state that an account has is found, though the one before still stands beside it', async () => {
+  const { clickhouse, head, insert, close } = await openContracts();
+  try {
+    const [old, upgraded] = [Buffer.alloc(32, 3), Buffer.alloc(32, 4)];
+    await clickhouse.command('SYSTEM STOP MERGES accounts');
+    for (const [lt, codeHash] of [
+      ['10', old],
+      ['20', upgraded],
+    ] as const) {
+      const known: KnownState = { ...STATE, status: 'active', codeHash };
+      const last = { hash: Buffer.alloc(32, 1), lastTransactionHash: Buffer.alloc(32, 2) };
+      await insert(accountTable, [{ account: ACCOUNT, lt, mcSeqno: 1, ...last, ...known, state: encodeState(known) }]);
+    }
+    const gate = createQueryGate({ maxConcurrent: 1, maxQueued: 1 });
+    const states = accountQueries(createReading(clickhouse, gate, head));
+    expect(await states.accountStates([ACCOUNT], [old], 'none', contextOf())).toEqual([]);
+    expect(await states.accountStates([ACCOUNT], [upgraded, old], 'none', contextOf())).toMatchObject([
+      { lastTransactionLt: '20' },
+    ]);
+  } finally {
+    await close();
   }
 });
 

@@ -53,10 +53,9 @@ export function accountQueries(reading: NewestReading) {
 
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
   async function newestStates(accounts: Address[], codeHashes: Hash[], context: QueryContext): Promise<Known[]> {
-    const code = codeHashes.length === 0 ? '' : ` AND code_hash IN ${hashes(codeHashes)}`;
     const written = waitingFor(reading, context);
     for (;;) {
-      const sql = `SELECT account, lt, mc_seqno, hash, last_transaction_hash, state FROM accounts WHERE account IN ${addresses(accounts)}${code}`;
+      const sql = `SELECT account, lt, mc_seqno, hash, last_transaction_hash, state FROM accounts WHERE account IN ${addresses(accounts)}`;
       const newest = new Map<string, Known>();
       let ahead = 0;
       for (const rows = await reading.rows(sql, 'account states', context); !rows.done; ) {
@@ -66,7 +65,7 @@ export function accountQueries(reading: NewestReading) {
         if (!other || isNewer(row, other)) newest.set(key, row);
         ahead = Math.max(ahead, row.mcSeqno);
       }
-      if (ahead <= reading.head.inTables) return [...newest.values()];
+      if (ahead <= reading.head.inTables) return withCode([...newest.values()], codeHashes);
       await written(ahead);
     }
   }
@@ -204,10 +203,7 @@ export function accountQueries(reading: NewestReading) {
       const wanted = distinct(accounts);
       if (wanted.length === 0) return [];
       await reached(reading, mcSeqno, context);
-      const codes = new Set(codeHashes.map(hashKey));
-      const known = (await statesAt(wanted, mcSeqno, context)).filter(
-        ({ state: { codeHash } }) => codes.size === 0 || (codeHash !== null && codes.has(hashKey(codeHash))),
-      );
+      const known = withCode(await statesAt(wanted, mcSeqno, context), codeHashes);
       return (await records(known, wanted, cells, context)).found;
     },
 
@@ -256,6 +252,16 @@ function recordOf(
   };
   if (learnedExtra) record.learnedExtra = learnedExtra;
   return record;
+}
+
+/**
+ * Those with one of these codes; all where none is named. Not for the tables to tell: of an account they may still have
+ * the state before beside the newest one.
+ */
+function withCode(known: Known[], codeHashes: readonly Hash[]): Known[] {
+  if (codeHashes.length === 0) return known;
+  const codes = new Set(codeHashes.map(hashKey));
+  return known.filter(({ state: { codeHash } }) => codeHash !== null && codes.has(hashKey(codeHash)));
 }
 
 /** Waits for steps that are being written: for one or several in all as long as a query of the request may take. */
