@@ -1,6 +1,6 @@
 /** What a vesting wallet is asked for, in forms that no recorded trace shows. */
 import { expect, test } from 'vitest';
-import { account, type Sent } from '../../../test/made-trace.ts';
+import { account, op, type Sent } from '../../../test/made-trace.ts';
 import { Body, call, wholes } from '../../../test/made-transfers.ts';
 
 test('of the message that is sent the header alone is read', () => {
@@ -33,4 +33,19 @@ test('addresses are added one behind the other; one that is none is told as such
     'vesting_add_whitelist',
     [account('carol'), 'addr_none', account('bob')],
   ]);
+});
+
+test('the answer is part of it, and nothing behind that', () => {
+  const refused: Sent = { to: 'vesting', body: op(0xffffffff) };
+  const answering = (opcode: number): Sent[] => [{ to: 'alice', body: call(opcode).cell(), sends: [refused] }];
+  const message = new Body().u(0b011, 4).u(0, 2).to('bob').grams(5n).bit(0).grams(0n).grams(0n).big(0n, 96).cell();
+  const send: Sent = {
+    to: 'vesting',
+    body: call(0xa7733acd).u(3, 8).ref(message).cell(),
+    sends: answering(0xf7733acd),
+  };
+  const add: Sent = { to: 'vesting', body: call(0x7258a69b).to('carol').cell(), sends: answering(0xf258a69b) };
+  const typesOf = (sent: Sent) => wholes([sent]).map(({ type }) => type);
+  expect(typesOf(send)).toEqual(['vesting_send_message', 'call_contract']);
+  expect(typesOf(add)).toEqual(['vesting_add_whitelist', 'call_contract']);
 });

@@ -30,7 +30,7 @@ interface Send {
   amount: Decimal;
 }
 
-/** The message that is sent stays apart. */
+/** The message that is sent stays apart, and so does what came back of the answer. */
 export const vestingSendMessage = declare<Send>({
   block: 'vesting_send_message',
   groups: ['v2', 'vesting'],
@@ -38,7 +38,7 @@ export const vestingSendMessage = declare<Send>({
   matchers: [
     {
       rank: 10,
-      pattern: { op: sendMessage.opcode, child: { op: vestingMessageSent.opcode } },
+      pattern: { op: sendMessage.opcode, child: { op: vestingMessageSent.opcode, returns: false } },
       read({ head }) {
         const { query_id: queryId, message } = readBody(head, sendMessage);
         const info = relaxedInfo.read(message.cursor());
@@ -95,7 +95,7 @@ export const vestingAddWhitelist = declare<AddWhitelist>({
   matchers: [
     {
       rank: 11,
-      pattern: { op: addWhitelist.opcode, child: { op: vestingWhitelistAdded.opcode } },
+      pattern: { op: addWhitelist.opcode, child: { op: vestingWhitelistAdded.opcode, returns: false } },
       read({ head }) {
         const { query_id: queryId, addresses_ref_snake } = readBody(head, addWhitelist);
         const added = readAddresses(addresses_ref_snake.cursor());
