@@ -23,7 +23,7 @@ import { jettonTransfer, tonOr } from '../jettons.ts';
 import { declare, type Reading } from '../kind.ts';
 import type { KnownContracts } from '../known.ts';
 import { nftMint } from '../nfts.ts';
-import type { Match, Pattern } from '../pattern.ts';
+import { EXCESSES, type Match, type Pattern } from '../pattern.ts';
 import type { RawAddress, TraceNode } from '../trace.ts';
 import { type Deposit, declareDeposit, declareWithdrawal, type Part, type Withdrawal } from './liquidity.ts';
 import { PTON_TRANSFER, paidTransfer, payment, ptonAmount } from './pton.ts';
@@ -243,7 +243,16 @@ export const toncoDeployPool = declare<NewPool>({
   matchers: [
     {
       rank: 63,
-      pattern: { op: toncoCreatePool.opcode, child: { op: toncoPoolInit.opcode, as: 'init' } },
+      pattern: {
+        op: toncoCreatePool.opcode,
+        child: {
+          op: toncoPoolInit.opcode,
+          as: 'init',
+          // What is left of the value; a pool that was there before may refuse, too.
+          children: [{ op: EXCESSES, optional: true, returns: false }],
+          returns: false,
+        },
+      },
       read(found) {
         const init = found.first('init');
         if (init === null) return null;

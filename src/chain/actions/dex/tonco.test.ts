@@ -368,3 +368,40 @@ test('a payout of TONCO that does not name what is paid is no withdrawal', () =>
     expect(types).not.toContain('dex_withdraw_liquidity');
   }
 });
+
+test('what comes back to the router from a new pool of TONCO is no part of it, but for what is left of the value', () => {
+  const empty = new Builder().cell();
+  const minters = new Body().to('red').to('blue').to(null).cell();
+  const asked = call(0x2e3034ef)
+    .to("router's red")
+    .to("router's blue")
+    .i(60, 24)
+    .big(9n, 160)
+    .u(1, 16)
+    .u(2, 16)
+    .u(3, 16);
+  const init = call(0x441c39ed)
+    .bit(0)
+    .bit(0)
+    .to(null)
+    .bit(0)
+    .to(null)
+    .bit(1)
+    .i(60, 24)
+    .bit(1)
+    .big(9n, 160)
+    .bit(1)
+    .bit(1);
+  const typesOf = (...sends: Sent[]) => {
+    const made: Sent = { to: 'pool', body: init.cell(), sends };
+    const body = asked.ref(empty).ref(empty).ref(minters).cell();
+    return tell([{ to: 'router', body, sends: [made] }]).map(({ type, isPart }) => [type, isPart]);
+  };
+  expect(typesOf({ to: 'router', body: op(0xffffffff) }, { to: 'alice', body: op(0xd53276db) })).toEqual([
+    ['tonco_deploy_pool', false],
+    ['call_contract', true],
+    ['call_contract', true],
+    ['call_contract', true],
+    ['call_contract', false],
+  ]);
+});
