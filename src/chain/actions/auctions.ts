@@ -1,7 +1,8 @@
 /** Bids and the ends of auctions: GetGems' contracts, items that hold their own (telemint, .ton names). */
 
+import { rawAddress } from '../address.ts';
 import { DecodeError } from '../errors.ts';
-import { address } from '../layouts/addresses.ts';
+import { placedAddress } from '../layouts/addresses.ts';
 import type { CellView } from '../layouts/cell-view.ts';
 import { outbidNotification } from '../layouts/dns.ts';
 import { body } from '../layouts/layout.ts';
@@ -14,7 +15,7 @@ import {
 } from '../layouts/telegram.ts';
 import type { Decimal } from '../model.ts';
 import type { Block } from './block.ts';
-import { addressText, destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
+import { destinationOf, messageOf, readBody, sentValue, sourceOf } from './bodies.ts';
 import { isTonName } from './dns.ts';
 import { declare, type Reading } from './kind.ts';
 import type { KnownContracts, KnownNftItem } from './known.ts';
@@ -244,7 +245,7 @@ function calledItem(head: Block, known: KnownContracts): Item | null {
 
 const startHead = body(startBody.name, startBody.opcode, { query_id: u64, config: cell });
 const configFields = record(null, {
-  beneficiary: address,
+  beneficiary: placedAddress,
   min_bid: amount,
   max_bid: amount,
   min_bid_step: uint(8),
@@ -274,13 +275,15 @@ export const teleitemStartAuction = declare<Parameters<typeof auctionDetails>[0]
         const item = calledItem(head, known);
         if (item === null) return null;
         const config = readConfig(readBody(head, startHead).config);
+        const beneficiary = config?.beneficiary ?? 'addr_none';
+        if (beneficiary === 'addr_extern') return null;
         const terms = {
           marketplaceFeeFactor: '0',
           marketplaceFeeBase: '0',
           royaltyFeeBase: '0',
           minBid: config?.min_bid ?? '0',
           maxBid: config?.max_bid ?? '0',
-          marketplaceFeeAddress: config === null ? null : addressText(config.beneficiary),
+          marketplaceFeeAddress: beneficiary === 'addr_none' ? null : rawAddress(beneficiary),
           royaltyAddress: null,
         };
         return {

@@ -19,6 +19,14 @@ test('a record may name no account', () => {
   }
 });
 
+test('a record that names an address outside the chain is none that is read', () => {
+  for (const tag of [0xba93, 0x9fd3]) {
+    const value = new Body().u(tag, 16).u(0b01, 2).u(8, 9).u(0xff, 8).u(0, 8).cell();
+    const told = tell([{ to: 'item', body: call(0x4eb1f0f9).big(0xabn, 256).ref(value).cell() }]);
+    expect(told.map(({ type }) => type)).toEqual(['call_contract']);
+  }
+});
+
 test('an empty cell is no record', () => {
   const body = call(0x4eb1f0f9).big(0xabn, 256).ref(new Body().cell()).cell();
   expect(tell([{ to: 'item', body }]).map(({ type }) => type)).toEqual(['call_contract']);

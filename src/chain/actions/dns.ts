@@ -1,6 +1,6 @@
 /** TON DNS: TEP-81, and the items of the .ton collection. */
 import { DecodeError } from '../errors.ts';
-import { address } from '../layouts/addresses.ts';
+import { addressOrNone } from '../layouts/addresses.ts';
 import { auctionFillUp, changeDnsRecord, changeDnsRecordHead, chunkedText, dnsBalanceRelease } from '../layouts/dns.ts';
 import { bits256, u8 } from '../layouts/numbers.ts';
 import { union, variant } from '../layouts/shapes.ts';
@@ -65,12 +65,12 @@ const shortText: typeof chunkedText = {
   },
 };
 
-/** Records as they are named in print. What follows the flags is not told. */
+/** Records as they are named in print. What follows the flags is not told. External addresses are refused. */
 const dnsValue = union(
   'DNSRecord',
-  variant('DNSSmcAddress', 16, 0x9fd3, { address, flags: u8 }),
+  variant('DNSSmcAddress', 16, 0x9fd3, { address: addressOrNone, flags: u8 }),
   variant('DNSAdnlAddress', 16, 0xad01, { adnl: bits256, flags: u8 }),
-  variant('DNSNextResolver', 16, 0xba93, { resolver: address }),
+  variant('DNSNextResolver', 16, 0xba93, { resolver: addressOrNone }),
   variant('DNSStorageAddress', 16, 0x7473, { bag: bits256 }),
   variant('DNSText', 16, 0x1eda, { text: shortText }),
 );

@@ -130,6 +130,9 @@ test('an auction of an item of Telegram is told without terms that cannot be rea
   expect(told(terms('alice').u(60, 32).u(600, 32).cell())).toEqual(['10', '90', account('alice')]);
   expect(told(terms(null).u(60, 32).u(600, 32).cell())).toEqual(['10', '90', null]);
   expect(told(terms('alice').cell())).toEqual(['0', '0', null]);
+  // What is outside the chain gets no fees: the whole is a call.
+  const outside = new Body().u(0b01, 2).u(8, 9).u(0xff, 8).grams(10n).grams(90n).u(5, 8).u(60, 32).u(600, 32).cell();
+  expect(wholes([starting(outside)], { nftItem: () => username }).map(({ type }) => type)).toEqual(['call_contract']);
 });
 
 test('an item that an external message deployed is told as such', () => {
