@@ -58,10 +58,14 @@ test('what is staked for is told by the stake alone, and what failed at the pool
 
 test('a request that the pool answered is one whatever the stake can tell', () => {
   const empty = CellView.from(new Builder().cell());
+  const ofPool = CellView.from(new Body().bit(1).u(1, 32).to('admin').to('creator').to('unknown').cell());
+  // Of a pool whose jetton cannot be told from what it keeps, nothing is.
   const cases: [stake: CellView | undefined, pool: CellView | undefined, minter: string | null][] = [
     [undefined, undefined, null],
     [empty, undefined, null],
-    [ofWallet, empty, account('minter')],
+    [ofWallet, undefined, account('minter')],
+    [ofWallet, empty, null],
+    [ofWallet, ofPool, null],
   ];
   for (const [stake, pool, minter] of cases) {
     const known: KnownContracts['data'] = (address) => (address === account('stake') ? stake : pool);

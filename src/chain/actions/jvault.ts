@@ -126,18 +126,21 @@ const poolData = record(null, {
 /** What the contracts' own data say of a stake. */
 interface Staked {
   pool: RawAddress;
-  /** The jetton that is staked, null when the pool's data or its wallet of it is not known. */
+  /** The jetton that is staked, null when the pool's data are not known. */
   asset: RawAddress | null;
   minter: RawAddress;
 }
 
+/** Null where a contract's data are not of its layout, or the pool's wallet of the jetton is not known. */
 function stakedIn(wallet: RawAddress, known: KnownContracts): Staked | null {
   const own = dataOf(wallet, walletData, known);
   if (own === null) return null;
   const pool = rawAddress(own.pool);
+  const minter = rawAddress(own.minter);
+  if (known.data(pool) === undefined) return { pool, asset: null, minter };
   const lock = dataOf(pool, poolData, known)?.lock_wallet;
-  const asset = lock === undefined ? null : (known.jettonWallet(rawAddress(lock))?.jetton ?? null);
-  return { pool, asset, minter: rawAddress(own.minter) };
+  const asset = lock === undefined ? undefined : known.jettonWallet(rawAddress(lock))?.jetton;
+  return asset === undefined ? null : { pool, asset, minter };
 }
 
 /** What a contract keeps, null when that is not known or not of this layout. */
