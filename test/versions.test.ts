@@ -25,7 +25,7 @@ import { STEP_VERSION } from '../streams/projected-step.ts';
 const KNOWN: Readonly<Record<string, string>> = {
   'rows of the chain (PROJECTION_VERSION)': '6 a1cfab997ce7',
   'rows of contracts': '5 50cf1d53461e',
-  'rows of traces': '7 3cd79048f671',
+  'rows of traces': '8 3cd79048f671',
   'rows of statistics': '4 2e40aeb7708b',
   'published steps (STEP_VERSION)': '6 084d02b29e60',
   'the window (WINDOW_VERSION)': '11 e5bf93afa848',

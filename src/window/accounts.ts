@@ -220,8 +220,8 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
   /** One for all accounts that have it. */
   function heldCode(view: View, hash: Hash): Buffer | undefined {
     const code = view.code(hash)?.boc;
-    if (code !== undefined) codeBocs.set(hashKey(hash), code);
-    return code;
+    // It was cut from more.
+    return code && ownCode(hash, code);
   }
 
   /** What the tables answered, or that they do not have it either. */

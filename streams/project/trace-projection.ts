@@ -24,7 +24,7 @@ import { beginTrace, growTraceBy } from './trace-growth.ts';
 /** Traces as they grow, and what those did that are complete. */
 export const traceProjection: Projection = {
   name: 'traces',
-  version: 7,
+  version: 8,
   reads: ['contracts'],
   tables: [traces, traceAccounts, actions, actionAccounts, actionDoubts],
   open({ clickhouse, counters }) {

@@ -12,6 +12,15 @@ const knownFrom = (context: unknown) =>
     context,
   }).known;
 
+test('a sale and an auction may have no price in a file', () => {
+  const [item, sale, auction] = ['item', 'sale', 'auction'].map(account);
+  const known = knownFrom({
+    nft_sales: { [sale]: { nft_address: item, nft_owner_address: null, marketplace_address: null, full_price: null } },
+    nft_auctions: { [auction]: { nft_addr: item, nft_owner: null, mp_addr: null } },
+  });
+  expect([known.nftSale(sale)?.fullPrice, known.nftAuction(auction)?.lastBid]).toEqual(['0', '0']);
+});
+
 test('what a file leaves open of a contract is not known, and the rest is', () => {
   const [order, item, sale, auction, wallet] = ['order', 'item', 'sale', 'auction', 'wallet'].map(account);
   const known = knownFrom({
