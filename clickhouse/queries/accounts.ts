@@ -23,14 +23,16 @@ import { addresses, hashes } from './keys.ts';
 import type { NewestReading } from './reading.ts';
 import { createStandingRows } from './signed-order.ts';
 
-interface Known {
+interface Stored<S> {
   account: Address;
   lt: string;
   mcSeqno: number;
   hash: Hash;
   lastTransactionHash: Hash;
-  state: KnownState;
+  state: S;
 }
+
+type Known = Stored<KnownState>;
 
 /** The newest data of an account, and what transaction left it. */
 export interface DataCell {
@@ -44,6 +46,15 @@ export function isOfLaterState(data: DataCell | undefined, { lt, dataHash }: { l
   return data !== undefined && dataHash !== null && !data.hash.equals(dataHash) && compareDecimal(data.lt, lt) > 0;
 }
 
+/**
+ * Whether a state has one of these codes; any has where none is named. Of the newest states alone: the tables may still
+ * have the one before beside it.
+ */
+export function hasCodeAmong(codeHashes: readonly Hash[]): (state: Pick<KnownState, 'codeHash'>) => boolean {
+  const codes = new Set(codeHashes.map(hashKey));
+  return ({ codeHash }) => codes.size === 0 || (codeHash !== null && codes.has(hashKey(codeHash)));
+}
+
 export type AccountQueries = ReturnType<typeof accountQueries>;
 
 export function accountQueries(reading: NewestReading) {
@@ -54,18 +65,17 @@ export function accountQueries(reading: NewestReading) {
   /** Newest states. The table holds one version: a row of a step that is being written is waited for. */
   async function newestStates(accounts: Address[], codeHashes: Hash[], context: QueryContext): Promise<Known[]> {
     const written = waitingFor(reading, context);
+    const hasCode = hasCodeAmong(codeHashes);
     for (;;) {
       const sql = `SELECT account, lt, mc_seqno, hash, last_transaction_hash, state FROM accounts WHERE account IN ${addresses(accounts)}`;
       const newest = new Map<string, Known>();
       let ahead = 0;
       for (const rows = await reading.rows(sql, 'account states', context); !rows.done; ) {
         const row = readState(rows, decodeState);
-        const key = hashKey(row.account);
-        const other = newest.get(key);
-        if (!other || isNewer(row, other)) newest.set(key, row);
+        keepNewest(newest, row);
         ahead = Math.max(ahead, row.mcSeqno);
       }
-      if (ahead <= reading.head.inTables) return withCode([...newest.values()], codeHashes);
+      if (ahead <= reading.head.inTables) return [...newest.values()].filter(({ state }) => hasCode(state));
       await written(ahead);
     }
   }
@@ -82,7 +92,7 @@ export function accountQueries(reading: NewestReading) {
       codeHashes.length === 0
         ? null
         : reading.rows(
-            `SELECT code_hash, boc FROM codes WHERE code_hash IN ${hashes(distinct(codeHashes))} LIMIT 1 BY code_hash`,
+            `SELECT code_hash, boc FROM codes WHERE code_hash IN ${hashes(codeHashes)} LIMIT 1 BY code_hash`,
             'codes',
             context,
           ),
@@ -106,9 +116,7 @@ export function accountQueries(reading: NewestReading) {
     const found = new Map<string, Known>();
     for (const rows = await reading.rows(own, 'past account states', context); !rows.done; ) {
       const row = readState(rows, (states) => decodeStates(states).after);
-      if (row.state === null) continue;
-      const other = found.get(hashKey(row.account));
-      if (!other || isNewer(row, other)) found.set(hashKey(row.account), { ...row, state: row.state });
+      if (isKnown(row)) keepNewest(found, row);
     }
     return [...found.values()];
   }
@@ -203,7 +211,8 @@ export function accountQueries(reading: NewestReading) {
       const wanted = distinct(accounts);
       if (wanted.length === 0) return [];
       await reached(reading, mcSeqno, context);
-      const known = withCode(await statesAt(wanted, mcSeqno, context), codeHashes);
+      const hasCode = hasCodeAmong(codeHashes);
+      const known = (await statesAt(wanted, mcSeqno, context)).filter(({ state }) => hasCode(state));
       return (await records(known, wanted, cells, context)).found;
     },
 
@@ -254,16 +263,6 @@ function recordOf(
   return record;
 }
 
-/**
- * Those with one of these codes; all where none is named. Not for the tables to tell: of an account they may still have
- * the state before beside the newest one.
- */
-function withCode(known: Known[], codeHashes: readonly Hash[]): Known[] {
-  if (codeHashes.length === 0) return known;
-  const codes = new Set(codeHashes.map(hashKey));
-  return known.filter(({ state: { codeHash } }) => codeHash !== null && codes.has(hashKey(codeHash)));
-}
-
 /** Waits for steps that are being written: for one or several in all as long as a query of the request may take. */
 function waitingFor({ head }: NewestReading, { timeoutMs, signal }: QueryContext): (seqno: number) => Promise<void> {
   const giveUpAt = performance.now() + timeoutMs;
@@ -271,11 +270,19 @@ function waitingFor({ head }: NewestReading, { timeoutMs, signal }: QueryContext
 }
 
 /** Of the same state more may be known since a later step. */
-function isNewer(a: Pick<Known, 'lt' | 'mcSeqno'>, b: Pick<Known, 'lt' | 'mcSeqno'>): boolean {
+function isNewer(a: Known, b: Known): boolean {
   return (compareDecimal(a.lt, b.lt) || a.mcSeqno - b.mcSeqno) > 0;
 }
 
-function readState<S>(rows: RowReader, decode: (state: Buffer) => S): Omit<Known, 'state'> & { state: S } {
+function keepNewest(newest: Map<string, Known>, row: Known): void {
+  const key = hashKey(row.account);
+  const other = newest.get(key);
+  if (!other || isNewer(row, other)) newest.set(key, row);
+}
+
+const isKnown = (row: Stored<KnownState | null>): row is Known => row.state !== null;
+
+function readState<S>(rows: RowReader, decode: (state: Buffer) => S): Stored<S> {
   return {
     account: rows.fixed(36),
     lt: rows.u64(),

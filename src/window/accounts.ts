@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { isOfLaterState } from '../../clickhouse/queries/accounts.ts';
+import { hasCodeAmong, isOfLaterState } from '../../clickhouse/queries/accounts.ts';
 import type { BoundedSource } from '../../clickhouse/queries/source.ts';
 import { atMost } from '../at-most.ts';
 import { ownCopies, ownCopy } from '../chain/bytes.ts';
 import { isWalletCode } from '../chain/contracts/wallets.ts';
 import { distinct, hashKey } from '../chain/hash.ts';
 import type { Address, Hash } from '../chain/model.ts';
-import type { AccountCells, AccountRecord, BookRecord, KnownState } from '../chain/records.ts';
+import type { AccountCells, AccountRecord, BookRecord } from '../chain/records.ts';
 import { isLasting } from '../lasting.ts';
 import { createChanges } from './changes.ts';
 import { createKept } from './kept.ts';
@@ -102,7 +102,7 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
     sides: Sides,
   ): Promise<AccountRecord[]> {
     const { view, whole, context } = sides;
-    const allowed = new Set(codeHashes.map(hashKey));
+    const isAllowed = hasCodeAmong(codeHashes);
     const found = new Map<string, AccountRecord | null>();
     const here: Held[] = [];
     const missing: Address[] = [];
@@ -116,8 +116,6 @@ export function createAccounts(tables: Pick<BoundedSource, 'accountStates'>) {
       if (row === undefined) missing.push(account);
       else here.push({ account, stored: stateOf(row) });
     }
-    const isAllowed = ({ codeHash }: Pick<KnownState, 'codeHash'>): boolean =>
-      allowed.size === 0 || (codeHash !== null && allowed.has(hashKey(codeHash)));
     const [{ own, changed }, others] = await Promise.all([
       recordsOf(
         here.filter(({ stored }) => isAllowed(stored.state)),

@@ -9,8 +9,8 @@ import type { Trace, TraceMessage, TraceTransaction } from './trace.ts';
  */
 
 const decimal = z.string().regex(/^\d{1,78}$/);
-/** Where a file leaves the price open: as of what is not for sale. */
-const NO_PRICE = '0';
+/** Where a file leaves it open: as of what is not for sale. */
+const price = decimal.nullish().transform((told) => told ?? '0');
 const address = z.string().regex(/^-?\d+:[0-9A-F]{64}$/);
 const hash = z.string().regex(/^[A-Za-z0-9+/]{43}=$/);
 const status = z.enum(['nonexist', 'uninit', 'active', 'frozen']);
@@ -67,7 +67,7 @@ const context = z.object({
         nft_address: address.nullable(),
         nft_owner_address: address.nullable(),
         marketplace_address: address.nullable(),
-        full_price: decimal.nullish(),
+        full_price: price,
         code_hash: z.string().nullish(),
       }),
     )
@@ -79,7 +79,7 @@ const context = z.object({
         nft_addr: address.nullable(),
         nft_owner: address.nullable(),
         mp_addr: address.nullable(),
-        last_bid: decimal.nullish(),
+        last_bid: price,
         code_hash: z.string().nullish(),
       }),
     )
@@ -195,7 +195,7 @@ function readContext(from: FileContext): KnownContracts {
           nft,
           owner: sale.nft_owner_address,
           marketplace: sale.marketplace_address,
-          fullPrice: sale.full_price ?? NO_PRICE,
+          fullPrice: sale.full_price,
           codeHash: sale.code_hash ?? null,
         },
   );
@@ -206,7 +206,7 @@ function readContext(from: FileContext): KnownContracts {
           nft,
           owner: auction.nft_owner,
           marketplace: auction.mp_addr,
-          lastBid: auction.last_bid ?? NO_PRICE,
+          lastBid: auction.last_bid,
           codeHash: auction.code_hash ?? null,
         },
   );
